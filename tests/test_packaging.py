@@ -144,7 +144,19 @@ def test_the_wheel_holds_the_floors_with_their_templates_the_licence_and_nothing
 # What is loaded before anybody needs it: neither `import marginals` nor `marginals --help` waits for pandas.
 
 
-HEAVY = {"pandas", "scipy", "networkx", "duckdb", "polars", "pyarrow", "matplotlib", "jinja2", "narwhals", "tqdm"}
+HEAVY = {
+    "pandas",
+    "scipy",
+    "networkx",
+    "duckdb",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "jinja2",
+    "narwhals",
+    "tqdm",
+    "cryptography",
+}
 HELP = "import sys; sys.argv[1:] = ['--help']\nfrom marginals.commands.main import main\nmain(standalone_mode=False)"
 
 

@@ -1,8 +1,8 @@
-"""Signature of a bundle: minisign's, over the descriptor, which holds the digests of all other files.
+"""Signature of a bundle: Ed25519 over the descriptor, which holds the digests of all other files.
 
-The seal detects damage. The signature proves who made the bundle, to readers with that person's public key. The
-program minisign (jedisct1.github.io/minisign) makes and checks it, as anybody can by hand; no key is ever kept here.
-Its two comments are always the same words, so the same bundle and key give the same signature, and it tells no name or
+The seal detects damage. The signature proves who made the bundle, to readers with that person's public key. Keys and
+signatures have the file formats of minisign (jedisct1.github.io/minisign), so that program reads what is signed here.
+The two comments are always the same words, so the same bundle and key give the same signature, and it tells no name or
 time.
 """
 
@@ -10,26 +10,29 @@ import binascii
 import hashlib
 import os
 import re
-import shutil
-import sys
+import secrets
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import made_folder, only_writer, open_regular, prefix, remove_leftovers, resolved
+from marginals.files import open_regular, resolved
 from marginals.messages import printable
 
 SIGNATURE = "datapackage.json.minisig"
 
 _COMMENT = "anonymized marginals"
 _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
-_SECONDS = 60.0
-"""Time limit of the program, where no person at a terminal keeps it waiting."""
+
+# A public key: "Ed", the number, the point. A secret key: "Ed", how its second part is encrypted ("Sc", by scrypt, or two
+# zeros), "B2", salt, costs; then, encrypted: the number, the seed, the point, a checksum.
+_SIGNED_HASH, _SIGNED_FILE = b"ED", b"Ed"
+_SCRYPT, _PLAIN = b"Sc", b"\0\0"
+_OPERATIONS, _MEMORY = 1 << 25, 1 << 30
+"""Costs of a guess of a password, in the terms of libsodium: those that minisign writes."""
 
 
 @dataclass(frozen=True)
@@ -47,16 +50,58 @@ class PublicKey:
         """Eight bytes by which a signature names its key."""
         return _decoded(self.text)[2:10]
 
+    def verifies(self, signature: bytes, content: bytes) -> bool:
+        """Return whether a signature of 64 bytes is that of this content."""
+        from cryptography.exceptions import InvalidSignature  # slow to import: most releases are read without a key
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+        try:
+            Ed25519PublicKey.from_public_bytes(_decoded(self.text)[10:]).verify(signature, content)
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
 
 @dataclass(frozen=True)
 class SecretKey:
-    """A file with a secret key of minisign, which only that program reads in full.
-
-    has_password: whether minisign asks for one before it signs.
-    """
+    """Key that signs. `path`: its file. `number`: as its public key has it. `seed`: 32 secret bytes."""
 
     path: Path
-    has_password: bool
+    number: bytes
+    seed: bytes = field(repr=False)
+
+    @property
+    def public(self) -> PublicKey:
+        """The key for readers."""
+        return PublicKey(_encoded(b"Ed" + self.number + self._point))
+
+    @property
+    def _point(self) -> bytes:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.seed).public_key().public_bytes_raw()
+
+    def sign(self, content: bytes) -> bytes:
+        """Signature of 64 bytes."""
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.seed).sign(content)
+
+    def files(self, password: str = "") -> tuple[bytes, bytes]:
+        """Contents of the files of this key and of its public key. `password`: encrypts the first; empty for none."""
+        text = f"{_UNTRUSTED}minisign public key {int.from_bytes(self.number, 'little'):X}\n{self.public.text}\n"
+        content = self.number + self.seed + self._point
+        head, checksum = b"Ed" + _PLAIN + b"B2" + bytes(48), bytes(32)
+        if password:
+            costs = b"".join(cost.to_bytes(8, "little") for cost in (_OPERATIONS, _MEMORY))
+            head, checksum = b"Ed" + _SCRYPT + b"B2" + secrets.token_bytes(32) + costs, _checksum(content)
+        content = _crypted(head, content + checksum, password) if password else content + checksum
+        return f"{_UNTRUSTED}minisign encrypted secret key\n{_encoded(head + content)}\n".encode(), text.encode()
+
+
+def new_key(path: Path) -> SecretKey:
+    """Make a key for a file, which is not written yet."""
+    return SecretKey(path, secrets.token_bytes(8), secrets.token_bytes(32))
 
 
 def public_key(key: str | Path) -> PublicKey:
@@ -68,105 +113,109 @@ def public_key(key: str | Path) -> PublicKey:
     try:
         return PublicKey(line)
     except InputError:
-        raise InputError(printable(f"{text} holds no public key of minisign, as minisign -G writes it")) from None
+        raise InputError(printable(f"{text} holds no public key of minisign, as publish --new-key writes it")) from None
 
 
-def secret_key(path: str | Path) -> SecretKey:
+def asked_password(path: Path) -> str:
+    """Password of a key that somebody types at the terminal. Raises InputError without one."""
+    from getpass import getpass  # few need it
+
+    if not (os.isatty(0) and os.isatty(2)):
+        raise InputError(
+            printable(f"{path} has a password, and there is no terminal to ask for it")
+            + "; sign at a terminal, or with a key without a password (publish --new-key makes one)"
+        )
+    return getpass("Password: ")
+
+
+def secret_key(path: str | Path, password: Callable[[Path], str] = asked_password) -> SecretKey:
     """Secret key in a file, ready to sign.
 
-    Raises InputError where there is none, or minisign is not installed. It also does where minisign would ask for a
-    password without a terminal.
+    Raises InputError where there is none, where it was damaged, or where the password is wrong. `password`: asked for
+    that of the file, if it has one.
     """
-    secret = secret_key_at(path)
-    _can_be_asked(secret)
+    path = Path(path)
+    key = _secret_content(path)
+    head, content = key[:54], key[54:]
+    if key[2:4] == _SCRYPT:
+        content = _crypted(head, content, password(path))
+        if content[72:] != _checksum(content[:72]):
+            raise InputError(printable(f"the password is wrong, or the key in {path} was damaged"))
+    secret = SecretKey(resolved(path), content[:8], content[8:40])
+    if secret.public.text != _encoded(b"Ed" + content[:8] + content[40:72]):
+        raise InputError(printable(f"the secret key in {path} was damaged; restore it from a copy"))
     return secret
 
 
-def secret_key_at(path: str | Path) -> SecretKey:
-    """Secret key in a file, even one for whose password nobody can be asked. Otherwise raises InputError as
-    `secret_key` does.
-    """
-    _program()
+def has_password(path: Path) -> bool:
+    """Return whether the secret key in a file has a password. Raises InputError where there is no key."""
+    return _secret_content(path)[2:4] == _SCRYPT
+
+
+def _secret_content(path: Path) -> bytes:
+    key = _decoded(_second_line(path))
+    if len(key) != 158 or key[:2] != b"Ed" or key[2:4] not in (_SCRYPT, _PLAIN) or key[4:6] != b"B2":
+        raise InputError(printable(f"{path} is no secret key of minisign; publish --new-key makes one"))
+    return key
+
+
+def _crypted(head: bytes, content: bytes, password: str) -> bytes:
+    # the second part of a secret key, encrypted or decrypted; costs are turned to parameters of scrypt as libsodium does
+    operations, memory = (int.from_bytes(cost, "little") for cost in (head[38:46], head[46:54]))
+    operations = max(operations, 1 << 15)
+    most = operations // 32 if operations < memory // 32 else memory // 1024
+    n = 1 << max((most // 2).bit_length(), 1)
+    p = 1 if operations < memory // 32 else max(min(operations // 4 // n, 0x3FFFFFFF) // 8, 1)
+    if n > 1 << 20 or p > 16:
+        raise InputError("the secret key says that its password takes more time or memory to check than there is")
     try:
-        path = resolved(Path(path))
-        key = _decoded(_second_line(path))
-    except OSError as error:
-        raise InputError(printable(f"{path} cannot be read: {system_reason(error)}")) from None
-    if len(key) != 158 or key[:2] != b"Ed":
-        raise InputError(printable(f"{path} is no secret key of minisign; minisign -G makes one"))
-    return SecretKey(path, key[2:4] != b"\0\0")
+        stream = hashlib.scrypt(
+            password.encode("utf-8", "surrogateescape"), salt=head[6:38], n=n, r=8, p=p, maxmem=(1 << 31) - 1, dklen=104
+        )
+    except (ValueError, MemoryError):
+        raise InputError(f"checking the password takes {n >> 10:,} MB of memory, which are not there") from None
+    return bytes(byte ^ pad for byte, pad in zip(content, stream))
 
 
-def signature_of(descriptor: bytes, key: SecretKey, target: Path) -> bytes:
-    """Content of the signature of a descriptor, by minisign, which asks at the terminal for the key's password.
-
-    `target`: the file to be written. Files of minisign lie beside it meanwhile, and are removed as all leftovers
-    there. Raises InputError where minisign does not sign, OSError where nothing can be written.
-    """
-    from tempfile import TemporaryDirectory  # loaded here: most releases are read without a signature
-
-    _can_be_asked(key)
-    target = resolved(target)
-    made_folder(target.parent)
-    with only_writer(target.parent):
-        remove_leftovers(target)
-        with TemporaryDirectory(prefix=prefix(target), dir=target.parent) as folder:
-            content = _signed(descriptor, key, Path(folder))
-    try:
-        signer_of(content)
-    except BundleError:
-        raise InputError("what minisign wrote is not a signature as it is written since version 0.8") from None
-    return content
+def _checksum(content: bytes) -> bytes:
+    return hashlib.blake2b(b"Ed" + content, digest_size=32).digest()
 
 
-def _signed(descriptor: bytes, key: SecretKey, folder: Path) -> bytes:
-    signed, signature = folder / DESCRIPTOR, folder / SIGNATURE
-    signed.write_bytes(descriptor)
-    comments = ["-c", _COMMENT, "-t", _COMMENT]
-    status = _run(["-S", "-s", str(key.path), *comments, "-x", str(signature), "-m", str(signed)], key.has_password)
-    if status or not signature.is_file():
-        why = "the password was wrong, or " if key.has_password else ""
-        problem = f"minisign did not sign with {key.path} (exit status {status})"
-        raise InputError(printable(f"{problem}: {why}the key cannot be used") + "; nothing was written")
-    return signature.read_bytes()
+def signature_of(descriptor: bytes, key: SecretKey) -> bytes:
+    """Content of the signature of a descriptor."""
+    signature = key.sign(hashlib.blake2b(descriptor).digest())
+    of_comment = key.sign(signature + _COMMENT.encode())
+    lines = [_UNTRUSTED + _COMMENT, _encoded(_SIGNED_HASH + key.number + signature)]
+    return "\n".join([*lines, _TRUSTED + _COMMENT, _encoded(of_comment), ""]).encode()
 
 
 def signer_of(signature: bytes) -> bytes:
     """Number of the key that a signature names. Raises BundleError where it is not spelt as minisign spells it."""
-    lines = signature.decode("utf-8", "replace").split("\n")
+    return _parts(signature)[0][2:10]
+
+
+def _parts(content: bytes) -> tuple[bytes, str, bytes]:
+    """Signature of a file with the number of its key, the trusted comment, and the signature of both."""
+    lines = content.decode("utf-8", "replace").split("\n")
     if len(lines) != 5 or lines[4] or not lines[0].startswith(_UNTRUSTED) or not lines[2].startswith(_TRUSTED):
         raise BundleError(SIGNATURE, "it is no signature of minisign: these have four lines, two of them comments")
     of_file, of_comment = _decoded(lines[1]), _decoded(lines[3])
-    if len(of_file) != 74 or of_file[:2] not in (b"ED", b"Ed") or len(of_comment) != 64:
+    if len(of_file) != 74 or of_file[:2] not in (_SIGNED_HASH, _SIGNED_FILE) or len(of_comment) != 64:
         raise BundleError(SIGNATURE, "it is no signature of minisign")
     # Nothing signs the first comment; where the second shows that it was made here, it is known all the same.
     if lines[2] == _TRUSTED + _COMMENT and lines[0] != _UNTRUSTED + _COMMENT:
         raise BundleError(SIGNATURE, "its first line was changed")
-    return of_file[2:10]
+    return of_file, lines[2].removeprefix(_TRUSTED), of_comment
 
 
 def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None:
-    """Raise BundleError unless this is the signature of a descriptor with the key; InputError without minisign.
-
-    minisign reads copies of these bytes, which lie in a folder of their own meanwhile.
-    """
-    from tempfile import TemporaryDirectory
-
-    if signer_of(signature) != key.number:
+    """Raise BundleError unless this is the signature of a descriptor with the key."""
+    of_file, comment, of_comment = _parts(signature)
+    if of_file[2:10] != key.number:
         raise BundleError(SIGNATURE, "it was made with another key than the one given")
-    try:
-        with TemporaryDirectory(prefix="marginals-") as folder:
-            signed, signing = Path(folder) / DESCRIPTOR, Path(folder) / SIGNATURE
-            signed.write_bytes(descriptor)
-            signing.write_bytes(signature)
-            status = _run(["-V", "-q", "-P", key.text, "-x", str(signing), "-m", str(signed)], False)
-    except OSError as error:
-        problem = system_reason(error)
-        raise InputError(f"no temporary file can be written to check the signature: {problem}") from None
-    if status in (1, 2):
+    signed = hashlib.blake2b(descriptor).digest() if of_file[:2] == _SIGNED_HASH else descriptor
+    if not key.verifies(of_file[10:], signed) or not key.verifies(of_comment, of_file[10:] + comment.encode()):
         raise BundleError(SIGNATURE, f"it is not the signature of this {DESCRIPTOR}; one of them was changed")
-    if status:
-        raise InputError(f"minisign ended with exit status {status}, so the signature was not checked")
 
 
 def _second_line(path: Path) -> str:
@@ -181,67 +230,17 @@ def _second_line(path: Path) -> str:
     return lines[1].strip() if len(lines) > 1 else ""
 
 
+def _encoded(content: bytes) -> str:
+    return binascii.b2a_base64(content, newline=False).decode()
+
+
 def _decoded(text: str) -> bytes:
     """Bytes of a base64 text in its one canonical spelling; none for other texts."""
     try:
         decoded = b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return b""
-    return decoded if binascii.b2a_base64(decoded, newline=False) == text.encode() else b""
-
-
-def _program() -> str:
-    program = shutil.which("minisign")
-    if program is None:
-        raise InputError(
-            "signatures need the program minisign, which is not installed: apt install minisign, brew install minisign, "
-            "or see https://jedisct1.github.io/minisign"
-        )
-    return program
-
-
-def _can_be_asked(key: SecretKey) -> None:
-    if key.has_password and not _at_terminal():
-        raise InputError(
-            printable(f"{key.path} has a password, and there is no terminal to ask for it")
-            + "; sign at a terminal, or with a key without a password (minisign -G -W)"
-        )
-
-
-def _at_terminal() -> bool:
-    return os.isatty(0) and os.isatty(2)
-
-
-def _run(arguments: Sequence[str], asks: bool) -> int:
-    import subprocess  # loaded here as well
-
-    command = [_program(), *arguments]
-    try:
-        if asks:
-            with _kept_terminal():
-                return subprocess.run(command, stdout=2, check=False).returncode
-        quiet = subprocess.DEVNULL
-        return subprocess.run(
-            command, stdin=quiet, stdout=quiet, stderr=quiet, check=False, timeout=_SECONDS, start_new_session=True
-        ).returncode
-    except subprocess.TimeoutExpired:
-        raise InputError(f"minisign did not end within {_SECONDS:.0f} seconds") from None
-    except OSError as error:
-        raise InputError(f"minisign cannot be run: {system_reason(error)}") from None
-
-
-@contextmanager
-def _kept_terminal() -> Iterator[None]:
-    if sys.platform == "win32":
-        yield
-        return
-    import termios
-
-    before = termios.tcgetattr(0)
-    try:
-        yield
-    finally:
-        termios.tcsetattr(0, termios.TCSADRAIN, before)
+    return decoded if _encoded(decoded) == text else b""
 
 
 # The seal of a bundle: the digest of its descriptor, which holds the digests of all other files.

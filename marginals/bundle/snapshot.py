@@ -309,7 +309,7 @@ class Snapshot:
         return signature is not None
 
     def check_signature(self, key: PublicKey) -> None:
-        """Raise BundleError unless the descriptor is signed with the key; InputError without minisign."""
+        """Raise BundleError unless the descriptor is signed with the key."""
         if (signature := self._file_or_none(SIGNATURE)) is None:
             raise BundleError(SIGNATURE, "it is missing: the bundle is not signed")
         check_signature(self.descriptor.content, signature, key)

@@ -3,6 +3,7 @@
 Writing is atomic: a bundle is made beside its target and moved there, so that a crash leaves the old one or none.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -25,10 +26,10 @@ from marginals.bundle.content import (
     BundleContent,
     schema_of,
 )
-from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, seal_of, signature_of
+from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, new_key, seal_of, signature_of
 from marginals.bundle.snapshot import Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest, listed_report
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import PUBLIC, csv_text, only_writer, open_regular, replace_folder, resolved
+from marginals.files import PRIVATE, PUBLIC, csv_text, only_writer, open_regular, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, keep_apart, refusals, require_place
 from marginals.results import plain
@@ -47,8 +48,7 @@ def write_bundle(
     replaced.
 
     `page`: its report, in HTML. `entering`: notes that it is out. A crash leaves the old bundle or none. Raises
-    InputError for any other folder, and for one with other files beside the bundle. It also does where nothing can be
-    written, or where it cannot be signed.
+    InputError for any other folder, for one with other files beside the bundle, and where nothing can be written.
     """
     try:
         if key is not None and key.path.is_relative_to(resolved(folder)):
@@ -59,12 +59,30 @@ def write_bundle(
             problem = f"the release would be larger than the {MAX_BYTES} bytes that are read"
             raise InputError(f"{problem}; set search.max_attributes")
         if key is not None:
-            files[SIGNATURE] = signature_of(files[DESCRIPTOR], key, folder)
+            files[SIGNATURE] = signature_of(files[DESCRIPTOR], key)
         with nullcontext() if entering is None else entering(folder, files):
             replace_folder(folder, files)
     except OSError as error:
         raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
     return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
+
+
+def write_keys(path: Path, password: str = "") -> SecretKey:
+    """Make a pair of keys: the secret one in a file that its owner alone may read, the public one beside it (.pub).
+
+    `password`: of the secret one; empty for none. Raises InputError where one is there already, or lies in a release.
+    """
+    if path.suffix == ".pub":
+        raise InputError(f"{path} is the name of a public key; name the secret one {path.with_suffix('.key')}")
+    secret, public = output_file(path, mode=PRIVATE), output_file(path.with_suffix(".pub"))
+    for file in (path, public.path):
+        if os.path.lexists(file):
+            raise InputError(f"{file} is there already, and no key is replaced; sign with it, or name another file")
+    key = new_key(path)
+    contents = key.files(password)
+    with secret.unless_it_fails(contents[0]):
+        public.write(contents[1])
+    return key
 
 
 def identity_of(content: BundleContent) -> str:

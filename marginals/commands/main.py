@@ -73,6 +73,7 @@ _REPLACED: Mapping[str, str] = MappingProxyType(
         "--months": "publish each month's table with the same --ledger DIR",
         "--retract": "what was out counts for good; marginals verify NEW --replaces OLD notes what replaces it",
         "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
+        "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",
         "--seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
         "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
     }

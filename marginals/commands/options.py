@@ -47,12 +47,6 @@ PATH = click.Path(path_type=Path)
 
 CONFIG = click.argument("config", type=FILE)
 RELEASE = click.argument("folder", metavar="RELEASE", type=PATH)
-SIGN = click.option(
-    "--sign",
-    metavar="KEYFILE",
-    type=FILE,
-    help="Sign the release with this secret key of minisign (the program must be installed).",
-)
 _OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
 _OVER_IN_PHASE = (
     "the {seconds:g} seconds of --seconds were over during the {{phase}}, so nothing was written; give it more"
@@ -132,13 +126,6 @@ def output(*names: str, **settings: Any) -> Callable[[Callable[..., Any]], Calla
         return click.option(*names, "target", type=FILE, **settings)(forced)
 
     return decorate
-
-
-KEEP_ORDER = click.option(
-    "--keep-order",
-    is_flag=True,
-    help="Write the rows in the order of the table, which can tell whose they are (as of a table sorted by name).",
-)
 
 
 def parse_levels(text: str | None) -> dict[str, int]:

@@ -1,5 +1,6 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -19,7 +20,6 @@ from marginals.commands.options import (
     JSON,
     PATH,
     RELEASE,
-    SIGN,
     VERBOSE,
     ProgressBars,
     Target,
@@ -38,6 +38,7 @@ from models.deadline import Deadline
 
 if TYPE_CHECKING:
     from marginals.bundle.content import Verification
+    from marginals.bundle.signature import SecretKey
     from marginals.config.release_toml import Config
     from marginals.publishing.publishing import Publication
     from marginals.steward import StewardFile
@@ -62,7 +63,15 @@ if TYPE_CHECKING:
     "since the last one as is safe beside all of them; the rest waits, as the steward's page says. Readers with a register "
     "cannot be judged beside it: CONFIG must not have register = true.",
 )
-@SIGN
+@click.option(
+    "--sign", metavar="KEYFILE", type=FILE, help="Sign the release with this secret key, in the format of minisign."
+)
+@click.option(
+    "--new-key",
+    is_flag=True,
+    help="First make the key of --sign, and beside it the public key for readers (.pub). At a terminal a password is asked "
+    "for, which may be empty.",
+)
 @ends_within(
     None,
     "Time limit for all that comes before the last verification, which is never cut; replaces search.time_limit. Half of "
@@ -78,6 +87,7 @@ def publish(
     steward: Path | None,
     ledger: Path | None,
     sign: Path | None,
+    new_key: bool,
     deadline: "Deadline",
     verbose: bool,
     as_json: bool,
@@ -94,18 +104,15 @@ def publish(
     \b
     Examples:
       marginals publish release.toml --out release
-      marginals publish release.toml --out release --sign minisign.key
+      marginals publish release.toml --out release --sign minisign.key --new-key
       marginals publish release.toml --out release-2026-02 --ledger ledger
     """
-    if sign is not None:
-        from marginals.bundle.signature import secret_key
-
-        secret_key(sign)  # What would be refused after a long search is refused before it.
     with ProgressBars(not as_json) as progress:
         PHASES.begin("reading")
         configured = marginals.read_config(config)
         configured.require_collections()
         page = _page_apart(configured, out, steward, ledger, sign)
+        key = _key(sign, new_key)
 
         def chosen() -> "tuple[Table, Publication]":
             table = configured.read_table()
@@ -128,14 +135,35 @@ def publish(
     by_role = kept_out_by_role(roles, config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     warnings = list(whose_lines(table))
-    publication = written(publication, out, page, sign)
+    publication = written(publication, out, page, key)
     if as_json:
         print_publication_json(publication, page, list(configured.unconfirmed), warnings)
         return
     print_lines(warnings)
     hand_over(publication, page, verbose=verbose)
-    if sign is not None:
-        click.echo(f"It is signed; whoever has the public key checks that: marginals verify {out} --key PUBLICKEY")
+    if key is not None:
+        click.echo(
+            f"It is signed; whoever has the public key checks that: marginals verify {out} --key {key.public.text}"
+        )
+
+
+def _key(sign: Path | None, new_key: bool) -> "SecretKey | None":
+    # what would be refused after a long search is refused before it, and a password is asked for once
+    from marginals.bundle.signature import secret_key
+    from marginals.bundle.writing import write_keys
+
+    if not new_key:
+        return None if sign is None else secret_key(sign)
+    if sign is None:
+        raise InputError("--new-key goes with --sign KEYFILE, the file of the key that is made")
+    password = ""
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        password = click.prompt(
+            "Password of the key", "", hide_input=True, confirmation_prompt=True, show_default=False, err=True
+        )
+    key = write_keys(sign, password)
+    click.echo(f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}.", err=True)
+    return key
 
 
 _TIMES, _LEAST_SECONDS = 3, 15.0
@@ -187,13 +215,15 @@ def _before_searching(
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
 
-def written(publication: "Publication", out: Path, page: "StewardFile", sign: Path | None = None) -> "Publication":
+def written(
+    publication: "Publication", out: Path, page: "StewardFile", key: "SecretKey | None" = None
+) -> "Publication":
     """A publication whose release is written with its steward's page: both, or neither where it cannot be."""
     PHASES.begin("steward's page")
     with page.around(publication.steward.page(publication.steward)):
         ENDING.heed()
         PHASES.begin("writing")
-        publication = publication.write(out, sign=sign)
+        publication = publication.write(out, sign=key)
     PHASES.begin("")
     return publication
 

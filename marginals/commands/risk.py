@@ -14,7 +14,6 @@ from marginals.commands.options import (
     CONFIG,
     FILE,
     JSON,
-    KEEP_ORDER,
     LEVELS_METAVAR,
     PATH,
     NumberRange,
@@ -74,7 +73,6 @@ def _objective(
     "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
 )
 @output("--out", help="CSV file for the disclosed rows.")
-@KEEP_ORDER
 @JSON
 def risk(
     config: Path,
@@ -82,7 +80,6 @@ def risk(
     levels: str | None,
     page: Path | None,
     target: Target,
-    keep_order: bool,
     as_json: bool,
     **chosen: Any,
 ) -> None:
@@ -105,8 +102,6 @@ def risk(
     from marginals.names import number_of
     from marginals.pages.risk_page import RiskReport, risk_html
 
-    if keep_order and target.path is None:
-        raise InputError("--keep-order goes with --out")
     objective = _objective(**chosen)
     configured = marginals.read_config(config)
     targets = [target, Target(page, target.force)]
@@ -130,7 +125,7 @@ def risk(
     if rows_file is not None:
         disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
         disclosed = replace(assessment.table, disclosure=disclosure)
-        rows_file.write(csv_bytes(disclosed.frame(keep_order=keep_order)))
+        rows_file.write(csv_bytes(disclosed.frame()))
     if page_file is not None:
         page_file.write(risk_html(assessment, report, objective))
     if as_json:
@@ -149,9 +144,8 @@ def risk(
 @click.command()
 @CONFIG
 @output("--out", required=True, help="CSV file for the disclosed rows.")
-@KEEP_ORDER
 @JSON
-def disclose(config: Path, target: Target, keep_order: bool, as_json: bool) -> None:
+def disclose(config: Path, target: Target, as_json: bool) -> None:
     """Write a table with its disclosure rules applied.
 
     The rules are the entries [[risk.rules]] of CONFIG: they hide or generalize values of the rows for which their condition
@@ -160,7 +154,6 @@ def disclose(config: Path, target: Target, keep_order: bool, as_json: bool) -> N
     \b
     Examples:
       marginals disclose release.toml --out disclosed.csv
-      marginals disclose release.toml --out in-order.csv --keep-order
     """
     from marginals.config.release_toml import disclose_table
     from marginals.names import number_of
@@ -168,7 +161,7 @@ def disclose(config: Path, target: Target, keep_order: bool, as_json: bool) -> N
     configured = marginals.read_config(config)
     file = target.opened(configured.reads, PRIVATE)
     assert file is not None, "click requires --out"
-    rows = disclose_table(configured, file, keep_order=keep_order)
+    rows = disclose_table(configured, file)
     if as_json:
         print_json({"out": str(file.path), "rows": rows})
     else:

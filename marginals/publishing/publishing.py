@@ -17,6 +17,7 @@ from checks.requirements import Requirements
 from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
+from marginals.bundle.signature import SecretKey
 from marginals.bundle.writing import Entering
 from marginals.deadline import SEARCH_CLOCK, VERIFYING, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
@@ -59,7 +60,7 @@ class Publication:
     def __repr__(self) -> str:
         return f"Publication({self.release})"
 
-    def write(self, path: str | Path, sign: str | Path | None = None) -> "Publication":
+    def write(self, path: str | Path, sign: str | Path | SecretKey | None = None) -> "Publication":
         """Write the release as a bundle, all of it or nothing, and enter it in the ledger that it was made for, if any.
 
         Returns the publication with the folder of its release. sign: as of `Release.write`, which writes no release of a

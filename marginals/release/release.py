@@ -31,7 +31,7 @@ from marginals.arguments import (
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
-from marginals.bundle.signature import secret_key
+from marginals.bundle.signature import SecretKey, secret_key
 from marginals.bundle.snapshot import Snapshot, WrittenBundle
 from marginals.conditions import Where
 from marginals.cross_tables import NORMALIZED
@@ -568,8 +568,8 @@ class Release:
     def write(self, path: str | Path, *, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
-        sign: file of a secret key of minisign, which then signs the bundle; a key with a password needs a terminal. Raises
-        InputError if minisign is missing or fails. A release for a ledger is written by its `Publication`.
+        sign: file of a secret key (minisign's format), which signs the bundle; a key with a password needs a terminal.
+        Raises InputError for another file. A release for a ledger is written by its `Publication`.
 
         >>> from marginals.example import release
         >>> from tempfile import TemporaryDirectory
@@ -636,12 +636,12 @@ def _warned(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 
 def write_release(
-    release: Release, path: str | Path, sign: str | Path | None = None, entering: "Entering | None" = None
+    release: Release, path: str | Path, sign: str | Path | SecretKey | None = None, entering: "Entering | None" = None
 ) -> Release:
     """Write a release as a bundle, as `Release.write` does. entering: notes in a ledger that it is out."""
     from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
 
-    key = None if sign is None else secret_key(path_of(sign))
+    key = sign if sign is None or isinstance(sign, SecretKey) else secret_key(path_of(sign))
     return replace(
         release, _written=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
     )

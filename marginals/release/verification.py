@@ -97,7 +97,7 @@ def verify(
     its files do not give is undecided. Undecided is no pass. key: the public key of minisign, or its file, with which each
     bundle must be signed. seconds: what is not decided by then is undecided; each claim has an equal share of what is left
     after reading. rules: named ones, or TOML files, whose demands are checked beside the claims given. Raises InputError if
-    there is no bundle, for a claim or key that cannot be read, or if signatures cannot be checked without minisign.
+    there is no bundle, and for a claim or key that cannot be read.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release

@@ -1,7 +1,6 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
 import shlex
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -13,9 +12,10 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
 from marginals.bundle.replacement import replacement_beside
-from marginals.bundle.signature import SIGNATURE, secret_key_at
+from marginals.bundle.signature import SIGNATURE, has_password
+from marginals.bundle.writing import write_keys
 from marginals.errors import InputError
-from marginals.files import PRIVATE, PUBLIC, allowed, replace_file
+from marginals.files import PRIVATE, replace_file
 from marginals.named_rules import rules_of
 from marginals.names import number_of
 from marginals.publishing.policy import Policy
@@ -238,16 +238,15 @@ def publish(window: Window, request: Request) -> Response:
 def _password(window: Window) -> str:
     """Return why the key cannot sign here, and what to do, if it has a password; else nothing.
 
-    A password that is typed into a page would pass through a browser, which may keep it: minisign asks for it itself.
+    A password that is typed into a page would pass through a browser, which may keep it.
     """
     try:
-        has_password = secret_key_at(window.project.folder / _SECRET).has_password
+        if not has_password(window.project.folder / _SECRET):
+            return ""
     except InputError:
         return ""  # which is said when it is to sign
-    if not has_password:
-        return ""
     return (
-        f"{_SECRET} has a password, which minisign asks for at a terminal alone, never a page; publish there with --sign "
+        f"{_SECRET} has a password, which is asked for at a terminal alone, never by a page; publish there with --sign "
         f"{_SECRET}, or here without a signature"
     )
 
@@ -276,25 +275,9 @@ def attack(window: Window, request: Request) -> Response:
 
 
 def make_key(window: Window, _request: Request) -> Response:
-    """Make a pair of keys that have no password, as `minisign -G -W` does."""
-    folder = window.project.folder
-    if (folder / _SECRET).exists() or (folder / _PUBLIC).exists():
-        raise InputError("there is a key already, and it is not replaced")
-    command = ["minisign", "-G", "-W", "-p", _PUBLIC, "-s", _SECRET]
-    try:
-        subprocess.run(
-            command, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=20, check=True, umask=0o077
-        )
-    except FileNotFoundError:
-        raise InputError("minisign is not installed, which makes keys and signs") from None
-    except subprocess.SubprocessError:
-        raise InputError("minisign made no key") from None
-    (folder / _SECRET).chmod(0o600)
-    (folder / _PUBLIC).chmod(allowed(PUBLIC))
-    window.say(
-        f"{_SECRET} signs your releases: keep it to yourself, and keep a copy. {_PUBLIC} is for your readers.",
-        shlex.join(command),
-    )
+    """Make a pair of keys that have no password."""
+    write_keys(window.project.folder / _SECRET)
+    window.say(f"{_SECRET} signs your releases: keep it to yourself, and keep a copy. {_PUBLIC} is for your readers.")
     return window.back("/publish")
 
 

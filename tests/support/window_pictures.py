@@ -2,7 +2,7 @@
 
     python tests/support/window_pictures.py NMES1988.csv docs/how_to/window
 
-draws them anew from a table in a folder of its own; it needs playwright, Pillow, minisign and a Chromium. It says
+draws them anew from a table in a folder of its own; it needs playwright, Pillow and a Chromium. It says
 how many clicks the walk took.
 """
 

@@ -1,7 +1,4 @@
-"""A signed bundle is signed whole or not at all, and no other signature passes for the publisher's.
-
-What needs the program minisign itself runs where it is installed; the rest, with a stub of it, everywhere.
-"""
+"""A signed bundle is signed whole or not at all, and no other signature passes for the publisher's."""
 
 import json
 import os
@@ -9,15 +6,13 @@ import pty
 import random
 import re
 import select
-import shutil
-import signal
-import subprocess
+import stat
 import sys
 import tempfile
 import termios
 import time
-from ast import literal_eval
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -26,44 +21,22 @@ import forked
 import marginals
 from command_line import run
 from marginals import InputError, Release
+from marginals.bundle import signature
 from marginals.bundle.signature import check_signature, public_key, secret_key, signature_of
+from marginals.bundle.writing import write_keys as write_new_keys
 from marginals.errors import BundleError
-from minisign_programs import Keys, make_keys, write_keys, write_stub
+from signing_keys import write_keys
 from small_release import contents, marginals_command
 from written_bundles import SIGNATURE, change_package
 
 SEED = 20260103
-MISSING = "minisign 0.10 or newer is not installed: apt install minisign"
-KeysOf = Callable[[str], Keys]
+OWN_SESSION = "import os\nos.setsid()\n"
+"""So that a password is not asked for at the terminal at which somebody runs the tests."""
 
 
 @pytest.fixture(scope="module")
 def release(small_release: Release) -> Release:
     return small_release
-
-
-@pytest.fixture
-def stub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("PATH", str(write_stub(tmp_path / "bin")))
-    return tmp_path / "bin" / "calls"
-
-
-@pytest.fixture(params=["stub", "minisign"])
-def keys(request: pytest.FixtureRequest, tmp_path: Path) -> KeysOf:
-    """How to make keys by name, for the stub and for the program."""
-    (tmp_path / "keys").mkdir()
-    if request.param == "stub":
-        request.getfixturevalue("stub")
-        return lambda name: write_keys(tmp_path / "keys", name)
-    if make_keys(tmp_path / "keys", "first") is None:
-        pytest.skip(MISSING)
-
-    def made(name: str) -> Keys:
-        found = make_keys(tmp_path / "keys", name)
-        assert found is not None
-        return found
-
-    return made
 
 
 def problem(folder: Path, key: object) -> str:
@@ -75,8 +48,8 @@ def problem(folder: Path, key: object) -> str:
     return f"{checks[0]['worst']['file']}: {checks[0]['worst']['problem']}"
 
 
-def test_what_is_signed_verifies_with_the_key_and_with_no_other(release: Release, keys: KeysOf, tmp_path: Path) -> None:
-    ours, theirs, folder = keys("ours"), keys("theirs"), tmp_path / "release"
+def test_what_is_signed_verifies_with_the_key_and_with_no_other(release: Release, tmp_path: Path) -> None:
+    ours, theirs, folder = write_keys(tmp_path, "ours"), write_keys(tmp_path, "theirs"), tmp_path / "release"
     release.write(folder, sign=ours.secret)
     for key in (ours.public, ours.text):
         found = marginals.verify(folder, key=key)
@@ -89,13 +62,12 @@ def test_what_is_signed_verifies_with_the_key_and_with_no_other(release: Release
     assert "it is missing" in problem(folder, ours.public)
     (folder / SIGNATURE).write_bytes(signature)
     assert run("verify", folder, "--key", ours.public).exit_code == 0
-    assert sorted(path.name for path in tmp_path.iterdir() if path.name != "bin") == ["keys", "release"]
 
 
 def test_the_same_key_and_release_give_the_same_bytes_which_tell_no_time_and_no_name(
-    release: Release, keys: KeysOf, tmp_path: Path
+    release: Release, tmp_path: Path
 ) -> None:
-    ours = keys("ours")
+    ours = write_keys(tmp_path, "ours")
     release.write(tmp_path / "one", sign=ours.secret)
     release.write(tmp_path / "two", sign=ours.secret)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
@@ -106,8 +78,8 @@ def test_the_same_key_and_release_give_the_same_bytes_which_tell_no_time_and_no_
     assert without == contents(release.write(tmp_path / "three").path or tmp_path)
 
 
-def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
-    ours, rng = keys("ours"), random.Random(SEED)
+def test_every_changed_byte_of_a_signature_is_refused(release: Release, tmp_path: Path) -> None:
+    ours, rng = write_keys(tmp_path, "ours"), random.Random(SEED)
     release.write(tmp_path / "release", sign=ours.secret)
     file, key = tmp_path / "release" / SIGNATURE, public_key(ours.public)
     descriptor = (tmp_path / "release" / "datapackage.json").read_bytes()
@@ -116,8 +88,7 @@ def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: Ke
     contents = [whole[:place] + bytes([whole[place] ^ change]) + whole[place + 1 :] for place, change in changes]
     contents += [whole[:place] for place in range(len(whole))]
     contents += [whole + b"\n", whole + b" ", whole[:-1] + b"\r\n", whole * 2, b"\n" + whole, whole.replace(b"=", b"")]
-    slow = (tmp_path / "bin").exists()  # the stub, which Python runs
-    for content in contents[:: 29 if slow else 1]:
+    for content in contents:
         with pytest.raises(BundleError, match=re.escape(SIGNATURE)):
             check_signature(descriptor, content, key)
     check_signature(descriptor, whole, key)
@@ -128,9 +99,9 @@ def test_every_changed_byte_of_a_signature_is_refused(release: Release, keys: Ke
         assert not marginals.verify(file.parent, key=ours.public).ok
 
 
-def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, keys: KeysOf, tmp_path: Path) -> None:
+def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, tmp_path: Path) -> None:
     """What a seal cannot tell: a claim that was weakened by somebody who knows how seals are made."""
-    ours, folder = keys("ours"), tmp_path / "release"
+    ours, folder = write_keys(tmp_path, "ours"), tmp_path / "release"
     release.write(folder, sign=ours.secret)
     old = (folder / SIGNATURE).read_bytes()
     descriptor = folder / "datapackage.json"
@@ -143,7 +114,7 @@ def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, 
     ) == f"{'datapackage.json.minisig'}: it is not the signature of this datapackage.json; " + (
         "one of them was changed"
     )
-    release.write(folder, sign=keys("theirs").secret)
+    release.write(folder, sign=write_keys(tmp_path, "theirs").secret)
     assert "another key" in problem(folder, ours.text)
     release.write(folder)
     assert SIGNATURE not in contents(folder)
@@ -151,13 +122,9 @@ def test_a_bundle_that_was_changed_and_sealed_anew_is_refused(release: Release, 
     assert marginals.verify(folder, key=ours.public).ok, "the same release again"
 
 
-def test_who_gives_no_key_is_told_that_the_signature_was_not_checked(
-    release: Release, keys: KeysOf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Verifying without a key needs no minisign."""
-    release.write(tmp_path / "release", sign=keys("ours").secret)
+def test_who_gives_no_key_is_told_that_the_signature_was_not_checked(release: Release, tmp_path: Path) -> None:
+    release.write(tmp_path / "release", sign=write_keys(tmp_path, "ours").secret)
     release.write(tmp_path / "unsigned")
-    monkeypatch.setenv("PATH", str(tmp_path))
     for folders in (["release"], ["unsigned", "release"]):
         answer = run("verify", *(tmp_path / folder for folder in folders), status=0)
         assert "signed, but the signature was not checked" in answer.stdout
@@ -165,15 +132,12 @@ def test_who_gives_no_key_is_told_that_the_signature_was_not_checked(
     assert "signed" not in run("verify", tmp_path / "unsigned").stdout
 
 
-def test_a_report_that_the_signed_descriptor_does_not_name_is_refused(
-    release: Release, stub: Path, tmp_path: Path
-) -> None:
+def test_a_report_that_the_signed_descriptor_does_not_name_is_refused(release: Release, tmp_path: Path) -> None:
     """Anybody may have put it there; without a signature it may be one that is being replaced."""
     ours, folder = write_keys(tmp_path, "ours"), tmp_path / "release"
     release.write(folder)
     change_package(folder, lambda package: package["release"].pop("report"))
-    signature = signature_of((folder / "datapackage.json").read_bytes(), secret_key(ours.secret), folder)
-    assert stub.exists()
+    signature = signature_of((folder / "datapackage.json").read_bytes(), secret_key(ours.secret))
     (folder / SIGNATURE).write_bytes(signature)
     assert problem(folder, ours.public).startswith("report.html: datapackage.json does not declare it")
     assert run("verify", folder).exit_code == 1, "nor without a key"
@@ -181,8 +145,8 @@ def test_a_report_that_the_signed_descriptor_does_not_name_is_refused(
     assert marginals.verify(folder, key=ours.public).ok
 
 
-def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys: KeysOf, tmp_path: Path) -> None:
-    ours, theirs = keys("ours"), keys("theirs")
+def test_several_bundles_must_all_be_signed_with_the_key(release: Release, tmp_path: Path) -> None:
+    ours, theirs = write_keys(tmp_path, "ours"), write_keys(tmp_path, "theirs")
     for name, sign in (("one", ours.secret), ("two", ours.secret), ("three", theirs.secret), ("four", None)):
         release.write(tmp_path / name, sign=sign)
     assert marginals.verify(tmp_path / "one", tmp_path / "two", key=ours.public).ok
@@ -191,115 +155,7 @@ def test_several_bundles_must_all_be_signed_with_the_key(release: Release, keys:
         assert not marginals.verify(tmp_path / other, tmp_path / "one", key=ours.public).ok
 
 
-def test_minisign_is_called_with_these_arguments_only(release: Release, stub: Path, tmp_path: Path) -> None:
-    ours = write_keys(tmp_path, "ours")
-    release.write(tmp_path / "release", sign=ours.secret)
-    marginals.verify(tmp_path / "release", key=ours.text)
-    signing, checking = map(literal_eval, stub.read_text().splitlines())
-    beside, apart, comment = Path(signing[-1]).parent, Path(checking[-1]).parent, "anonymized marginals"
-    assert beside.parent == tmp_path
-    files = ["-x", str(beside / SIGNATURE), "-m", str(beside / "datapackage.json")]
-    assert signing == ["-S", "-s", str(ours.secret), "-c", comment, "-t", comment, *files]
-    assert not apart.is_relative_to(tmp_path / "release"), "it checks what was read, not what lies there by now"
-    files = ["-x", str(apart / SIGNATURE), "-m", str(apart / "datapackage.json")]
-    assert checking == ["-V", "-q", "-P", ours.text, *files]
-    assert not beside.exists()
-    assert not apart.exists()
-
-
-@pytest.mark.parametrize(("mode", "told"), [("1", "exit status 1"), ("2", "status 2"), ("rubbish", "not a signature")])
-def test_signing_that_fails_leaves_the_old_bundle_and_nothing_beside(
-    small_config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, told: str
-) -> None:
-    ours, folder = write_keys(tmp_path, "ours"), tmp_path / "place" / "release"
-    for _ in "no bundle", "the old bundle":
-        before = contents(tmp_path / "place") if folder.exists() else {}
-        monkeypatch.setenv("STUB", mode)
-        refused = run("publish", small_config, "--out", folder, "--sign", ours.secret, status=2)
-        assert told in refused.stderr
-        assert contents(tmp_path / "place") == before
-        monkeypatch.delenv("STUB")
-        signed = run("publish", small_config, "--out", folder, "--sign", ours.secret, status=0)
-        assert f"marginals verify {folder} --key" in signed.stdout
-        assert {path.name for path in folder.parent.iterdir()} == {"release", "release-steward.html"}
-    assert stub.exists()
-
-
-@pytest.mark.parametrize("status", [1, 2, 3, 127])
-def test_a_check_that_cannot_be_made_is_no_verdict(
-    release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
-) -> None:
-    """1 and 2 are minisign's words for a signature that is wrong or unreadable."""
-    assert stub
-    ours = write_keys(tmp_path, "ours")
-    release.write(tmp_path / "release", sign=ours.secret)
-    monkeypatch.setenv("STUB", str(status))
-    answer = run("verify", tmp_path / "release", "--key", ours.public)
-    assert answer.exit_code == (1 if status < 3 else 2)
-
-
-def test_a_program_that_does_not_end_is_ended(
-    release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("marginals.bundle.signature._SECONDS", 0.5)
-    # A shell is there at once, however busy the machine is.
-    (stub.parent / "minisign").write_text(f"#!/bin/sh\necho called > {stub}\nexec /bin/sleep 60\n")
-    with pytest.raises(InputError, match="did not end within"):
-        release.write(tmp_path / "release", sign=write_keys(tmp_path, "ours").secret)
-    assert stub.exists()
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["bin", "ours.key", "ours.pub"]
-
-
-def test_a_run_that_is_killed_while_it_signs_leaves_the_old_bundle(
-    small_config: Path, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The next writing removes what was left beside: what is being signed, and the older page of the steward."""
-    ours, place = write_keys(tmp_path, "ours"), tmp_path / "place"
-    assert run("publish", small_config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
-    before = contents(place)
-    stub.unlink()
-    monkeypatch.setenv("STUB", "hang")
-    for number in (signal.SIGKILL, signal.SIGINT):
-        process = forked.Forked(
-            forked.COMMAND, "publish", small_config, "--out", place / "release", "--sign", ours.secret
-        )
-        latest = time.monotonic() + 60
-        while not stub.exists() and time.monotonic() < latest:
-            time.sleep(0.01)
-        process.send_signal(number)
-        process.wait()
-        stub.unlink()
-        left = [path for path in place.iterdir() if not path.name.startswith("release")]
-        assert before.items() <= contents(place).items()
-        beside = {path.name.partition(".writing-")[0] for path in left}
-        assert beside == ({".release", ".release-steward.html"} if number == signal.SIGKILL else set())
-        assert len(left) == len(beside)
-        assert not any(path.stat().st_mode & 0o077 for path in left), "its owner alone may read it"
-    assert process.status == 130
-    monkeypatch.delenv("STUB")
-    assert run("publish", small_config, "--out", place / "release", "--sign", ours.secret).exit_code == 0
-    assert contents(place) == before
-
-
-def test_without_the_program_one_sentence_says_how_to_get_it(
-    small_config: Path, release: Release, stub: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ours = write_keys(tmp_path, "ours")
-    release.write(tmp_path / "release", sign=ours.secret)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    for arguments in (
-        ("publish", small_config, "--out", tmp_path / "new", "--sign", ours.secret),
-        ("verify", tmp_path / "release", "--key", ours.public),
-    ):
-        refused = run(*arguments, status=2)
-        assert "apt install minisign" in refused.stderr
-        assert len(refused.stderr.splitlines()) == 1, "and before the table is read"
-    assert not (tmp_path / "new").exists()
-    assert stub.exists()
-
-
-def test_keys_that_are_none_are_one_sentence(small_config: Path, release: Release, stub: Path, tmp_path: Path) -> None:
-    assert not stub.exists()
+def test_keys_that_are_none_are_one_sentence(small_config: Path, release: Release, tmp_path: Path) -> None:
     ours = write_keys(tmp_path, "ours")
     release.write(tmp_path / "release", sign=ours.secret)
     (tmp_path / "empty").write_bytes(b"")
@@ -323,25 +179,23 @@ def test_keys_that_are_none_are_one_sentence(small_config: Path, release: Releas
 
 @pytest.mark.parametrize("make", [lambda p: p.mkdir(), lambda p: p.symlink_to(p), lambda p: p.write_bytes(b"")])
 def test_a_signature_that_is_none_is_refused_with_and_without_key(
-    release: Release, stub: Path, tmp_path: Path, make: Callable[[Path], object]
+    release: Release, tmp_path: Path, make: Callable[[Path], object]
 ) -> None:
     release.write(tmp_path / "release")
     make(tmp_path / "release" / SIGNATURE)
     assert not marginals.verify(tmp_path / "release").ok
     assert not marginals.verify(tmp_path / "release", key=write_keys(tmp_path, "ours").text).ok
-    assert not stub.exists()
 
 
-def test_a_key_with_a_password_needs_a_terminal(small_config: Path, stub: Path, tmp_path: Path) -> None:
+def test_a_key_with_a_password_needs_a_terminal(small_config: Path, tmp_path: Path) -> None:
     """It is said before the table is read, and nobody waits for an answer that cannot come."""
-    ours = write_keys(tmp_path, "ours", password=True)
+    ours = write_keys(tmp_path, "ours", password="open sesame")
     for said in ("", "open sesame\n"):
         refused = marginals_command(
             "publish", small_config, "--out", tmp_path / "release", "--sign", ours.secret, said=said, status=2
         )
         assert "has a password, and there is no terminal to ask for it" in refused.stderr
         assert len(refused.stderr.splitlines()) == 1
-    assert not stub.exists()
     assert not (tmp_path / "release").exists()
 
 
@@ -355,7 +209,7 @@ def at_terminal(password: str, *arguments: object) -> tuple[int, str, str]:
     ours, theirs = pty.openpty()
     before = termios.tcgetattr(theirs)
     with tempfile.TemporaryFile("w+") as output:
-        process = forked.Forked(forked.COMMAND, *arguments, streams=(theirs, output, theirs))
+        process = forked.Forked(OWN_SESSION + forked.COMMAND, *arguments, streams=(theirs, output, theirs))
         shown, latest = b"", time.monotonic() + 60
         while b"Password:" not in shown and time.monotonic() < latest:
             shown += on_screen(ours)
@@ -371,21 +225,12 @@ def at_terminal(password: str, *arguments: object) -> tuple[int, str, str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no such terminals")
-@pytest.mark.parametrize("program", ["stub", "minisign"])
-def test_a_password_is_asked_for_at_the_terminal(
-    small_config: Path, tmp_path: Path, program: str, request: pytest.FixtureRequest
-) -> None:
-    if program == "stub":
-        request.getfixturevalue("stub")
-        ours: Keys | None = write_keys(tmp_path, "ours", password=True)
-    else:
-        ours = make_keys(tmp_path, "ours", "open sesame")
-        if ours is None:
-            pytest.skip(MISSING)
+def test_a_password_is_asked_for_at_the_terminal(small_config: Path, tmp_path: Path) -> None:
+    ours = write_keys(tmp_path, "ours", "open sesame")
     publish = ("publish", small_config, "--out", tmp_path / "release", "--sign", ours.secret, "--json")
     status, said, shown = at_terminal("a wrong one", *publish)
     assert status == 2
-    assert "the password was wrong" in shown
+    assert "the password is wrong" in shown
     assert not (tmp_path / "release").exists()
     assert "error" in json.loads(said)
     status, said, shown = at_terminal("open sesame", *publish)
@@ -395,18 +240,156 @@ def test_a_password_is_asked_for_at_the_terminal(
     assert marginals.verify(tmp_path / "release", key=ours.public).ok
 
 
-def test_what_was_signed_by_hand_verifies_and_what_is_signed_here_can_be_checked_by_hand(
-    release: Release, tmp_path: Path
+# What minisign 0.11 wrote, and its words for a wrong password: keys by `minisign -G -W` and `minisign -G` ("open sesame"),
+# signatures by `minisign -S`, with `-l`, and with comments of a person.
+
+DESCRIPTOR = b'{"release": {"format": 1}}\n'
+PLAIN = {
+    "key": (
+        "untrusted comment: minisign encrypted secret key\n"
+        "RWQAAEIyAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAZAzJ9oUfKgn5i8Mb3CN/OwiF58KfpcSKTuwX5M8REbyrusJv3Bjqsy7nnrNtQlGKI0Q9AnAdy67Eq0RYoqxOBNAUIYiShk3MAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"
+    ),
+    "pub": (
+        "untrusted comment: minisign public key 92A1F85F6C90C64\n"
+        "RWRkDMn2hR8qCS7nnrNtQlGKI0Q9AnAdy67Eq0RYoqxOBNAUIYiShk3M\n"
+    ),
+    "made here": (
+        "untrusted comment: anonymized marginals\n"
+        "RURkDMn2hR8qCaixFlzXXSMLn4EACZYdCMO+ZXDezTJjaSpqQ6igMGnU9t+f36luY8+mNfvEVJtqIvPA4FRsAhmezYvJ9vwdMAA=\n"
+        "trusted comment: anonymized marginals\n"
+        "kqelCmAEcFXFPTM/d/4LNDCydWsilEMsaf6HD92gFYIdXeAT9D4UPploJVt3f34/bo3l0whYTnmNd23Ei0T6Dw==\n"
+    ),
+    "older format": (
+        "untrusted comment: signature from minisign secret key\n"
+        "RWRkDMn2hR8qCVtdIiEE4PrYatyHJuABNJYosqPnLnk/3ofWhjXntzYz3QoOwe5Xz/KsjDEa30SJfOoAcO4M+w2JZJcNNH+Chgg=\n"
+        "trusted comment: timestamp:1795975361	file:datapackage.json\n"
+        "3Kkoh3jmQP/kPc2fIzANxiZ+MYDOgdbb7wYRVmkWyiYn/DiJdOJXHwlDsmdvsOl6adef6ddihpfrqcoRt/VYAg==\n"
+    ),
+    "own comments": (
+        "untrusted comment: ours\n"
+        "RURkDMn2hR8qCaixFlzXXSMLn4EACZYdCMO+ZXDezTJjaSpqQ6igMGnU9t+f36luY8+mNfvEVJtqIvPA4FRsAhmezYvJ9vwdMAA=\n"
+        "trusted comment: ofToday ü\n"
+        "4WprBhN0p3LLLlG2JME83RmAC57SUWuqoKOWzei2sIsnk2Dh7hCcAfGtvSTOJ+UNjixtAQn2k78yWzvstJlkDw==\n"
+    ),
+}
+ENCRYPTED = {
+    "key": (
+        "untrusted comment: minisign encrypted secret key\n"
+        "RWRTY0IyWkeVBPD/c5FBfwRZP7rhZcTWG95NA89MhyPFVG73jKgAAAACAAAAAAAAAEAAAAAAHvyH7L5av0uEbvQllOEESYy6WDUVl9xpbfnqs0T9NRL3y97NW73r4E/mF519gfILhdqK82aawGMFAso8oasnbuNcm1CuP++qKxR2LdZfeLyrQzXnh6WcWUtc0+vGJF0GLwUoO241nrk=\n"
+    ),
+    "pub": (
+        "untrusted comment: minisign public key 19F40AFCABDA694B\n"
+        "RWRLadqr/Ar0GYl8/q3eQlvUWsZgBN7+cSmH+1kyKItlc7/bvikGhJuk\n"
+    ),
+    "made": (
+        "untrusted comment: c\n"
+        "RURLadqr/Ar0GdMgPWwyVoLkseM9WOpBYMynblUgJqXzo8DCWnroqbIAeQYwH3dgZTY6rgUdE7h3SJc6ey2SKTxiJiQdnocCDAM=\n"
+        "trusted comment: t\n"
+        "zI0GcskD8yVmu23ZBlbOuJHQ8HTA274cJ/761QVH15cfmlJMcSQl20/MKP5C9vmVHxgkGTYc1KkmjZGIjjx4Cg==\n"
+    ),
+}
+
+
+def test_what_minisign_wrote_is_read_and_written_alike(tmp_path: Path) -> None:
+    secret, public = tmp_path / "a.key", tmp_path / "a.pub"
+    secret.write_text(PLAIN["key"])
+    public.write_text(PLAIN["pub"])
+    key = secret_key(secret)
+    assert key.public == public_key(public)
+    assert tuple(text.encode() for text in (PLAIN["key"], PLAIN["pub"])) == key.files()
+    assert signature_of(DESCRIPTOR, key) == PLAIN["made here"].encode()
+    for name in ("made here", "older format", "own comments"):
+        check_signature(DESCRIPTOR, PLAIN[name].encode(), key.public)
+        with pytest.raises(BundleError):
+            check_signature(DESCRIPTOR + b" ", PLAIN[name].encode(), key.public)
+        with pytest.raises(BundleError):
+            check_signature(DESCRIPTOR, PLAIN[name].encode(), public_key(ENCRYPTED["pub"].split("\n")[1]))
+
+
+def test_a_key_that_minisign_encrypted_signs(tmp_path: Path) -> None:
+    """At the cost that minisign writes: seconds, and a gigabyte."""
+    (tmp_path / "a.key").write_text(ENCRYPTED["key"])
+    key = secret_key(tmp_path / "a.key", lambda _: "open sesame")
+    assert key.public.text == ENCRYPTED["pub"].split("\n")[1]
+    check_signature(DESCRIPTOR, ENCRYPTED["made"].encode(), key.public)
+
+
+@pytest.mark.parametrize("password", ["", "pässword"])
+def test_a_key_that_is_made_is_for_its_owner_alone_and_never_replaced(
+    password: str, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whatever its comments, and in the older format too."""
-    program, ours = shutil.which("minisign"), make_keys(tmp_path, "ours")
-    if program is None or ours is None:
-        pytest.skip(MISSING)
-    folder = tmp_path / "release"
-    release.write(folder, sign=ours.secret)
-    by_hand = [program, "-Vm", "datapackage.json", "-p", str(ours.public)]
-    assert subprocess.run(by_hand, cwd=folder, capture_output=True, check=False).returncode == 0
-    for options in ([], ["-l"], ["-c", "ours", "-t", "of today"]):
-        command = [program, "-S", *options, "-s", str(ours.secret), "-m", "datapackage.json"]
-        subprocess.run(command, cwd=folder, capture_output=True, check=True, stdin=subprocess.DEVNULL)
-        assert marginals.verify(folder, key=ours.public).ok
+    monkeypatch.setattr(signature, "_OPERATIONS", 1 << 15)
+    secret = tmp_path / "minisign.key"
+    key = write_new_keys(secret, password)
+    assert stat.S_IMODE(secret.stat().st_mode) == 0o600
+    assert key.seed not in (tmp_path / "minisign.pub").read_bytes()
+    assert repr(key.seed) not in repr(key)
+    assert secret_key(secret, lambda _: password) == key
+    assert public_key(tmp_path / "minisign.pub") == key.public
+    before = contents(tmp_path)
+    with pytest.raises(InputError, match="no key is replaced"):
+        write_new_keys(secret)
+    secret.unlink()
+    with pytest.raises(InputError, match="no key is replaced"):
+        write_new_keys(secret)
+    secret.write_bytes(before["minisign.key"])
+    assert contents(tmp_path) == before
+    release.write(tmp_path / "release")
+    for place in (tmp_path / "release" / "a.key", tmp_path / "a.pub", tmp_path / "none" / "a.key"):
+        with pytest.raises(InputError):
+            write_new_keys(place)
+    assert key.public != write_new_keys(tmp_path / "other.key").public
+
+
+def test_a_key_is_made_and_signs_in_one_command(small_config: Path, tmp_path: Path) -> None:
+    out, key = tmp_path / "release", tmp_path / "ours.key"
+    assert "--new-key goes with --sign" in run("publish", small_config, "--out", out, "--new-key", status=2).stderr
+    made = run("publish", small_config, "--out", out, "--sign", key, "--new-key", status=0)
+    text = (tmp_path / "ours.pub").read_text().split("\n")[1]
+    assert f"marginals verify {out} --key {text}" in made.stdout
+    assert run("verify", out, "--key", text, status=0)
+    again = run("publish", small_config, "--out", out, "--sign", key, "--new-key", status=2)
+    assert "no key is replaced" in again.stderr
+    assert run("publish", small_config, "--out", out, "--sign", key, status=0)
+
+
+def damaged(content: bytes, rng: random.Random) -> Iterator[bytes]:
+    """The same cut anywhere, with a bit changed, bytes put in, and lines in another order."""
+    yield from (content[:place] for place in range(0, len(content), 7))
+    for _ in range(150):
+        place, change = rng.randrange(len(content)), rng.choice([1, 2, 4, 8, 16, 32, 64, 128])
+        yield content[:place] + bytes([content[place] ^ change]) + content[place + 1 :]
+        yield content[:place] + rng.randbytes(rng.randrange(1, 9)) + content[place:]
+    lines = content.split(b"\n")
+    yield from (b"\n".join(rng.sample(lines, len(lines))) for _ in range(10))
+
+
+@pytest.mark.parametrize("password", ["", "open sesame"])
+def test_damaged_keys_are_refused_or_the_same_key(password: str, tmp_path: Path) -> None:
+    ours, rng = write_keys(tmp_path, "ours", password), random.Random(SEED)
+    for file, read in (
+        (ours.secret, lambda path: secret_key(path, lambda _: password).public),
+        (ours.public, public_key),
+    ):
+        whole = read(file)
+        for content in [*damaged(file.read_bytes(), rng)]:
+            file.write_bytes(content)
+            with suppress(InputError):
+                key = read(file)
+                # nothing protects a public key, and of a secret one without a password the number (minisign checks none)
+                point, same = (signature._decoded(of.text)[10:] for of in (key, whole))
+                assert point == same or file == ours.public
+    for wrong in ("", "open", "open sesame "):
+        secret = write_keys(tmp_path, "another", "open sesame").secret
+        with pytest.raises(InputError, match="the password is wrong"):
+            secret_key(secret, lambda _, typed=wrong: typed)
+
+
+def test_a_key_cannot_demand_more_work_than_a_person_waits_for(tmp_path: Path) -> None:
+    ours = write_keys(tmp_path, "ours", "open sesame")
+    key = signature._decoded(ours.secret.read_text().split("\n")[1])
+    for operations, memory in ((2**64 - 1, 2**64 - 1), (2**40, 2**20), (2**30, 2**31), (2**64 - 1, 0)):
+        costs = operations.to_bytes(8, "little") + memory.to_bytes(8, "little")
+        ours.secret.write_text(f"untrusted comment: a\n{signature._encoded(key[:38] + costs + key[54:])}\n")
+        with pytest.raises(InputError, match="more time or memory"):
+            secret_key(ours.secret, lambda _: "open sesame")

@@ -6,9 +6,8 @@ import os
 import shutil
 import sys
 import tracemalloc
-from base64 import b64decode, b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +17,7 @@ import pytest
 import marginals
 from marginals.errors import BundleError
 from marginals.example import release
-from minisign_programs import Keys, write_keys
+from signing_keys import Keys, write_keys
 from small_release import contents
 from written_bundles import DESCRIPTOR, SIGNATURE, Change, change_package, first_of, put_file
 
@@ -68,23 +67,10 @@ def keys(tmp_path: Path) -> Keys:
 
 
 @pytest.fixture
-def genuine(tmp_path: Path, keys: Keys, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A signed bundle; the one signature that verifies is that of its descriptor."""
-    folder = release.write(tmp_path / "genuine").path
+def genuine(tmp_path: Path, keys: Keys) -> Path:
+    """A signed bundle."""
+    folder = release.write(tmp_path / "genuine", sign=keys.secret).path
     assert folder is not None
-    descriptor = (folder / DESCRIPTOR).read_bytes()
-    number = b64decode(keys.text)[2:10]
-    lines = [b64encode(b"ED" + number + bytes(64)).decode(), b64encode(bytes(64)).decode()]
-    comment = "comment: anonymized marginals"
-    text = f"untrusted {comment}\n{lines[0]}\ntrusted {comment}\n{lines[1]}\n"
-    (folder / SIGNATURE).write_text(text)
-
-    def run(arguments: Sequence[str], asks: bool) -> int:
-        assert not asks
-        signed, made = (Path(arguments[arguments.index(option) + 1]) for option in ("-m", "-x"))
-        return 0 if (signed.read_bytes(), made.read_text()) == (descriptor, text) else 1
-
-    monkeypatch.setattr("marginals.bundle.signature._run", run)
     assert marginals.verify(folder, key=keys.text).ok
     return folder
 

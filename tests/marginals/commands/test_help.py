@@ -12,9 +12,9 @@ from click.testing import CliRunner
 import marginals
 from command_line import main, run
 from marginals.example import release as corrected
-from minisign_programs import write_keys, write_stub
 from models import MarginalsError
 from shared_folder import copy_shared
+from signing_keys import write_keys
 
 ROOT = Path(__file__).parents[3]
 
@@ -80,7 +80,6 @@ def test_every_example_runs_as_it_stands(
         assert "occupation" not in fewer
         config.write_text(fewer)
     monkeypatch.chdir(folder)
-    monkeypatch.setenv("PATH", str(write_stub(folder / "programs")), prepend=":")
     if name == "open":  # whose window would stay open
         pytest.importorskip("werkzeug", reason="werkzeug is not installed")
         monkeypatch.setattr("marginals.window.server.serve", lambda *_, **__: None)
@@ -94,6 +93,9 @@ def test_every_example_runs_as_it_stands(
             assert "register = true" in shown
             text = (folder / "release.toml").read_text()
             (folder / "release.toml").write_text(re.sub(r"(?m)^register = true", "register = false", text))
+        if "--new-key" in arguments:
+            (folder / "minisign.key").unlink()
+            (folder / "minisign.pub").unlink()
         if "--key" in arguments:
             signing = ["publish", "release.toml", "--out", "release", "--sign", "minisign.key"]
             assert run(*signing).exit_code == 0

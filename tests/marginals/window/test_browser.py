@@ -34,7 +34,7 @@ class Steward:
         self.page.get_by_text(text).first.wait_for()
 
 
-def publish_by_clicks(steward: Steward, signed: bool) -> None:
+def publish_by_clicks(steward: Steward) -> None:
     """From a table without a config to its release."""
     steward.click("button", "Look at the table")
     steward.click("button", "Yes, the piles are right")
@@ -43,8 +43,7 @@ def publish_by_clicks(steward: Steward, signed: bool) -> None:
     steward.click("button", "Save, and look for tables")
     steward.page.get_by_role("heading", name=re.compile("Found: ")).wait_for()
     steward.click("link", "Look and sign")
-    if signed:
-        steward.click("button", "Make a key to sign with")
+    steward.click("button", "Make a key to sign with")
     steward.page.get_by_label("I have looked at what leaves the house").check()
     steward.actions += 1
     steward.page.get_by_role("button", name=re.compile("^Publish")).click()
@@ -92,7 +91,6 @@ def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
     if table is not census and not scripts and not os.environ.get("MARGINALS_TIMES"):
         pytest.skip("nightly: the large tables without script too, where MARGINALS_TIMES is set")
     path = table(tmp_path)
-    signed = shutil.which("minisign") is not None
     with served(path, monkeypatch) as address:
         page = browser.new_page(java_script_enabled=scripts)
         page.set_default_timeout(300_000)
@@ -105,13 +103,14 @@ def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
         page.goto(address)
-        publish_by_clicks(steward, signed)
+        publish_by_clicks(steward)
         page.close()
     assert steward.actions <= 17
     assert steward.foreign == []
     assert said == []
-    sign = ["--sign", tmp_path / "minisign.key"] if signed else []
-    marginals_command("publish", tmp_path / "release.toml", "--out", tmp_path / "again", *sign, status=0)
+    marginals_command(
+        "publish", tmp_path / "release.toml", "--out", tmp_path / "again", "--sign", tmp_path / "minisign.key", status=0
+    )
     assert contents(tmp_path / "release") == contents(tmp_path / "again")
 
 

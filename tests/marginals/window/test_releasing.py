@@ -4,9 +4,7 @@ import html
 import json
 import os
 import re
-import shutil
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from itertools import combinations
@@ -17,6 +15,7 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
+from signing_keys import write_keys
 from small_release import CONFIG, contents, marginals_command, write_config, write_long_search
 from window_clients import Browser, browsing, problem_of
 
@@ -146,11 +145,9 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert not (folder / "third").exists()
 
 
-@pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
 def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
     folder = browser.window.project.folder
-    command = ["minisign", "-G", "-p", folder / "minisign.pub", "-s", folder / "minisign.key"]
-    subprocess.run(command, input="open sesame\nopen sesame\n", text=True, check=True, capture_output=True)
+    write_keys(folder, "minisign", "open sesame")
     assert 'name="sign" value="yes" disabled' in browser.page("/publish")
     page = browser.publish(sign="yes")
     assert "--sign minisign.key" in problem_of(page)
