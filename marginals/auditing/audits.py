@@ -259,8 +259,7 @@ def audit(
     r"""Facts that follow for certain from published tables.
 
     They are suppressed counts that can be computed, small counts, and people who exist. Files are CSV, spreadsheets,
-    Parquet, SDMX-CSV, or what tau-ARGUS, G-Confid and ACRO write. All parameters but the tables are the options of the
-    command.
+    Parquet or SDMX-CSV. All parameters but the tables are the options of the command.
 
     Parameters
     ----------
@@ -307,7 +306,7 @@ def audit(
         raise InputError("a spec names its tables by their files; save the frames, or audit them without a spec")
     else:
         used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
-        paths = [file.path for file in read_all(tables)[0]]
+        paths = [file.path for file in read_all(tables)]
     used = replace(
         used,
         small=used.small if small is None else small,

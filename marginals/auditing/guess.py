@@ -115,7 +115,7 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
 
     Raises InputError for files that cannot be read, or that do not look like tables of counts.
     """
-    files, skipped = read_all(paths)
+    files = read_all(paths)
     marginals = _marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
@@ -146,7 +146,6 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
         for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
         if is_open or doubt.code not in ("label", "no-total")
     ]
-    doubts += [NotExamined("table", f"Not examined: {name}; {why}.", name, is_doubt=True) for name, why in skipped]
     complete = {path: levels for path, levels in marginals.items() if tables[path].complete}
     for name, groups in _groups_of_releases(complete).items():
         totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
@@ -372,9 +371,8 @@ def _hints(file: PublishedFile, table: TableSpec) -> dict[str, Hints]:
         is_marked = is_whole or any(all(marks[row] for row in blank) and not all(marks) for marks in marking)
         values = [label for label in dict.fromkeys(labels) if interval(label) and not _ZEROS.fullmatch(label)]
         ranges = pieces_of(values) if len(values) + 1 >= len({*labels}) else {}
-        groups = {**ranges, **file.groups.get(name, {})}
         totals_of = ["", BLANK] if blank and is_marked else [""]
-        hints[name] = Hints(file.parents.get(name, {}), values, groups, totals_of)
+        hints[name] = Hints(file.parents.get(name, {}), values, ranges, totals_of)
     return hints
 
 
@@ -552,7 +550,6 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     ("numbers the rows", lambda column: column.numbers_rows),
     (_MARKS, lambda column: all(not text or text.lower() in TOTALS for text in column.texts)),
     (_DIAGNOSIS, lambda column: _DIAGNOSTIC.fullmatch(column.name) and (column.is_number or len({*column.texts}) == 1)),
-    (_DIAGNOSIS, lambda column: column.name == "Type" and {*column.texts} <= {"I", "T"}),  # G-Confid: inner, total
     (_DECIMALS, lambda column: column.is_percent or column.has_decimals),
     (_OTHER, lambda column: _COUNTS.fullmatch(column.name) and column.is_counted),
 ]

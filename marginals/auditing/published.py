@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -16,8 +16,6 @@ from typing import Any, NamedTuple
 from marginals.arguments import path_of
 from marginals.auditing.formats import (
     MOST_BYTES,
-    Groups,
-    Skipped,
     arranged,
     decoded,
     frame_lines,
@@ -51,7 +49,7 @@ class PublishedFile:
     """A published table: the names of its columns, and rows of as many texts.
 
     `parents`: of each column, the label above each indented label. `indented`: a label whose parent is not clear; else
-    empty. `groups`: of a column, the parts of labels that are sums, by files next to the table.
+    empty.
     """
 
     path: Path
@@ -59,7 +57,6 @@ class PublishedFile:
     rows: tuple[tuple[str, ...], ...]
     parents: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     indented: str = ""
-    groups: Mapping[str, Groups] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -81,29 +78,23 @@ class PublishedFile:
         return [row[number] for row in self.rows]
 
 
-def read_all(tables: Iterable[Any]) -> tuple[list[PublishedFile], list[Skipped]]:
-    """Tables in files, folders, frames and lists of these; and the parts of folders that are left out.
+def read_all(tables: Iterable[Any]) -> list[PublishedFile]:
+    """Tables in files, folders, frames and lists of these.
 
     Raises InputError as `read_published` does, and for a table that is named twice.
     """
     files: list[PublishedFile] = []
-    skipped: list[Skipped] = []
     for table in tables:
-        if isinstance(table, Skipped):
-            skipped.append(table)
-        elif is_frame(table):
+        if is_frame(table):
             path = Path(f"table {len(files) + 1}")
-            lines = arranged(path, frame_lines(table))
-            files.append(replace(read_lines(path, lines.texts), groups=lines.groups))
+            files.append(read_lines(path, arranged(path, frame_lines(table))))
         elif isinstance(table, list | tuple) or path_of(table).is_dir():
-            inner, left_out = read_all(table if isinstance(table, list | tuple) else tables_in(path_of(table)))
-            files += inner
-            skipped += left_out
+            files += read_all(table if isinstance(table, list | tuple) else tables_in(path_of(table)))
         else:
             files.append(read_published(path_of(table)))
     if len({resolved(file.path) for file in files}) < len(files):
         raise InputError("a table is named twice")
-    return files, skipped
+    return files
 
 
 def read_published(path: Path) -> PublishedFile:
@@ -120,7 +111,7 @@ def read_published(path: Path) -> PublishedFile:
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
     indented = "some label" if is_sheet and indents_cells(path) else ""
-    return replace(read_lines(path, table.texts, indented), groups=table.groups)
+    return read_lines(path, table, indented)
 
 
 def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:

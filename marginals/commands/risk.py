@@ -204,12 +204,11 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV, or of tau-ARGUS or G-Confid) or a folder, as of ACRO:
-    long, with a column of counts, or crossed, with the values of an attribute in the header. Cells may be suppressed ("<5",
-    "*"), rounded, or ranges ("10-14"). The command says which suppressed counts can be computed, which small ones are
-    certain, who certainly exists, and from which published counts that follows; or which tables contradict each other. Exit
-    status 1 if more is certain than that people exist, if tables contradict each other, or if something was not understood
-    or is undecided.
+    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder: long, with a column of counts, or crossed,
+    with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The
+    command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from which
+    published counts that follows; or which tables contradict each other. Exit status 1 if more is certain than that people
+    exist, if tables contradict each other, or if something was not understood or is undecided.
 
     \b
     Examples:

@@ -15,53 +15,13 @@ CODES = [("Total", "Total"), ("Total", "  m"), ("Total", "fem"), ("A", "Total"),
 CODES += [("B", "Total"), ("B", "  m"), ("B", "fem"), ("C", "Total"), ("C", "  m"), ("C", "fem")]
 COUNTS = dict(zip(CODES, (60, 30, 30, 20, 18, 2, 20, 5, 15, 20, 7, 13)))
 HIDDEN = {("A", "  m"), ("A", "fem"), ("B", "  m"), ("B", "fem")}
-RDA = (
-    'area 1 1\n  <RECODEABLE>\n  <TOTCODE> "Total"\nsex 3 3\n  <RECODEABLE>\n  <TOTCODE> "Total"\nn 7 1\n  <NUMERIC>\n'
-)
-ARB = '<SPECIFYTABLE> "area""sex"|"n"||\n<WRITETABLE> (1,5,SO+,"C:\\work\\t.tab")\n'
 LEFT = {("A", "fem"): (0, 17), ("A", "m"): (3, 20), ("B", "fem"): (0, 17), ("B", "m"): (3, 20)}
-
-
-def tau(folder: Path, frequency: str = ";{n}") -> Path:
-    """A table as tau-ARGUS writes it: two margins of 60 people, and 4 cells withheld."""
-    lines = [
-        f'"{area}";"{sex}";{n}{frequency.format(n=n)};{n};{("U" if n < 5 else "M") if (area, sex) in HIDDEN else "S"};1;1'
-        for (area, sex), n in COUNTS.items()
-    ]
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "t.tab").write_text("\n".join(lines) + "\n")
-    return folder / "t.tab"
 
 
 def bounds(found: marginals.auditing.Audit) -> dict[tuple[str, ...], tuple[int, int]]:
     rows = found.bounds()
     labels = [name for name in rows.columns if name not in ("published", "least", "most", "verdict", "because")]
     return {tuple(row[name] for name in labels): (row["least"], row["most"]) for row in rows.to_dict("records")}
-
-
-@pytest.mark.parametrize("frequency", [";{n}", ""], ids=["magnitudes", "frequencies"])
-@pytest.mark.parametrize("beside", [{}, {"m.rda": RDA}, {"b.arb": ARB}, {"m.rda": RDA, "b.arb": ARB}], ids=str)
-def test_tables_of_tau_argus_withhold_by_their_status(tmp_path: Path, frequency: str, beside: dict[str, str]) -> None:
-    table = tau(tmp_path, frequency)
-    for name, text in beside.items():
-        (tmp_path / name).write_text(text)
-    found = audit(table)
-    assert bounds(found) == LEFT
-    names = [c.name for c in found.parts[0].linked.classifications]
-    assert names == (["area", "sex"] if beside else ["code 1 of t", "code 2 of t"])
-    assert not found.ok
-    assert "must not be published" in found.not_examined[0].sentence
-
-
-def test_the_hierarchy_of_tau_argus_says_which_codes_are_sums(tmp_path: Path) -> None:
-    rows = [("Total", 60, "S"), ("N", 30, "S"), ("N1", 28, "M"), ("N2", 2, "U"), ("S", 30, "S"), ("S1", 11, "S")]
-    (tmp_path / "t.tab").write_text(
-        "".join(f'"{code}";{n};{n};{n};{s};1;1\n' for code, n, s in [*rows, ("S2", 19, "S")])
-    )
-    (tmp_path / "r.hrc").write_text("N\n@N1\n@N2\nS\n@S1\n@S2\n")
-    rda = 'area 1 2\n  <RECODEABLE>\n  <TOTCODE> "Total"\n  <HIERARCHICAL>\n  <HIERCODELIST> "/home/x/r.hrc"\n'
-    (tmp_path / "m.rda").write_text(rda + '  <HIERLEADSTRING> "@"\n')
-    assert bounds(audit(tmp_path)) == {("N1",): (0, 30), ("N2",): (0, 30)}
 
 
 def frame() -> pd.DataFrame:
@@ -134,67 +94,29 @@ def test_sdmx_csv_withholds_by_its_statuses(tmp_path: Path, f: str, m: str, star
         audit(tmp_path / "k.csv")
 
 
-CELLS = [("1", "a", "x", 9, "P"), ("2", "a", "y", 3, "X"), ("3", "a", "Tot_Cla", 12, "X"), ("4", "b", "x", 8, "P"),
-         ("5", "b", "y", 6, "P"), ("6", "b", "Tot_Cla", 14, "P"), ("7", "Tot_Reg", "x", 17, "P"),
-         ("8", "Tot_Reg", "y", 9, "P"), ("9", "Tot_Reg", "Tot_Cla", 26, "P")]  # fmt: skip
-SUMS = [("1", "2", "3"), ("4", "5", "6"), ("7", "8", "9"), ("1", "4", "7"), ("2", "5", "8"), ("3", "6", "9")]
-
-
-@pytest.mark.parametrize("has_labels", [True, False])
-@pytest.mark.parametrize("sign", [1, -1])
-def test_the_constraints_of_g_confid_say_which_cells_are_sums(tmp_path: Path, has_labels: bool, sign: int) -> None:
-    names = "CellId,region,class,TotalNoise,Size,Sensitivity,Status,Type,OutStatus,NetVariation"
-    cells = [(f"{i}.0", a, b, f"{n}.0", f"{n}.0", -1, "V", "C", s, 0) for i, a, b, n, s in CELLS]
-    table = pd.DataFrame(cells, columns=names.split(","))
-    (table if has_labels else table.drop(columns=["region", "class"])).to_csv(tmp_path / "out.csv", index=False)
-    sums = [(n, cell, -sign if cell == line[-1] else sign) for n, line in enumerate(SUMS) for cell in line]
-    pd.DataFrame(sums, columns=["ConstraintId", "CellId", "Coefficient"]).to_csv(tmp_path / "con.csv", index=False)
-    for tables in (tmp_path, tmp_path / "out.csv"):
-        labels = [("a, Tot_Cla",), ("a, y",)] if has_labels else [("no. 3",), ("no. 2",)]
-        assert bounds(audit(tables)) == {labels[0]: (12, 12), labels[1]: (3, 3)}
-    text = (tmp_path / "con.csv").read_text()
-    (tmp_path / "con.csv").write_text(text + "9,1,1\n9,5,1\n9,7,-1\n")
-    with pytest.raises(InputError, match="without common parts"):
-        audit(tmp_path)
-    (tmp_path / "con.csv").write_text(text.replace(f"0,1,{sign}", f"0,1,{2 * sign}"))
-    with pytest.raises(InputError, match="coefficient"):
-        audit(tmp_path)
-
-
-def acro(folder: Path, mitigation: str) -> Path:
-    """A folder as ACRO writes it: a table of counts, one of means, and a summary."""
-    (folder / "output_0_0.csv").write_text("area,f,m,All\nA,,12,12\nB,,14,14\nC,11,,11\nAll,11,26,37\n")
-    (folder / "output_1_0.csv").write_text("area,f,m\nA,,97.25\nB,,96.5\n")
-    (folder / "session_summary.csv").write_text("uid\noutput_0\n")
-    results = {
-        f"output_{n}": {
-            "type": kind,
-            "properties": {"method": "crosstab", "mitigation": mitigation},
-            "files": [{"name": name}],
-        }
-        for n, (kind, name) in enumerate(
-            [("table", "output_0_0.csv"), ("table", "output_1_0.csv"), ("custom", "own.txt")]
-        )
-    }
-    results["summary"] = {"type": "custom", "properties": {}, "files": [{"name": "session_summary.csv"}]}
-    (folder / "own.txt").write_text("own")
-    (folder / "results.json").write_text(json.dumps({"version": "1.0.2", "results": results}, indent=4))
-    return folder
+@pytest.mark.parametrize(
+    ("files", "program"),
+    [
+        ({"t.tab": '"A";"x";9;9;9;S;1;1\n"A";"y";3;3;3;U;1;1\n'}, "tau-ARGUS"),
+        ({"out.csv": "CellId,region,TotalNoise,OutStatus\n1,a,9,P\n2,b,3,X\n"}, "G-Confid"),
+        ({"con.csv": "ConstraintId,CellId,Coefficient\n1,1,1\n1,2,-1\n"}, "G-Confid"),
+        ({"output_0_0.csv": "area,f,m,All\nA,,12,12\nAll,,12,12\n", "results.json": "{}"}, "ACRO"),
+    ],
+)
+def test_formats_with_names_or_sums_in_other_files_are_refused(
+    tmp_path: Path, files: dict[str, str], program: str
+) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=program):
+        audit(*([tmp_path / "t.tab"] if "t.tab" in files else [tmp_path]))
 
 
 def test_nothing_follows_from_the_totals_of_what_acro_suppressed(tmp_path: Path) -> None:
-    found = audit(acro(tmp_path, "suppress"))
-    (part,) = found.parts
-    assert (part.linked.names[0], part.facts) == ("output_0_0.csv", ())
-    assert {each.table for each in found.not_examined if each.code == "table"} == {"output_1_0.csv", "own.txt"}
+    (tmp_path / "output_0_0.csv").write_text("area,f,m,All\nA,,12,12\nB,,14,14\nC,11,,11\nAll,11,26,37\n")
+    found = audit(tmp_path / "output_0_0.csv")
+    assert found.parts[0].facts == ()
     assert not found.ok
-    assert len(found.bounds()) == 3
-    (tmp_path / "output_0_0.csv").unlink()
-    with pytest.raises(InputError, match="not in its folder"):
-        audit(tmp_path)
-    (tmp_path / "results.json").write_text("[]")
-    with pytest.raises(InputError, match="no list of outputs"):
-        audit(tmp_path)
 
 
 def test_bounds_are_written_as_csv_and_json(tmp_path: Path) -> None:
