@@ -1,8 +1,8 @@
 """Harm of disclosed records and releases: their sensitivity, and the expected loss (LSFB09)."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product as product_of
 from math import isfinite
 from typing import TypeAlias
@@ -16,11 +16,7 @@ from checks.risk.attackers import (
     consistent_counts,
     identification_probability,
 )
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.calibrated_tree import CalibratedTree, Factor, expected_counts
-from models.programs.cell_bounds import bounds_of_cells
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
 from models.tables.contingency_table import match, match_size, pack
 from models.tables.generalized_cells import Taxonomy
 
@@ -381,126 +377,3 @@ def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: Fl
         case TradeOff(price):
             costs = [np.zeros(len(loss)), loss - price * utility, -utility]
     return np.stack([*costs, -steps])
-
-
-# The risk of a release: the losses of people in a dictionary to an attacker who also holds some published marginals.
-#
-# The attacker draws a row for a person from those that the maxent distribution expects to fit the known values z. The row
-# can be another person's: if e rows are expected to fit and c people of the dictionary fit as well, the link is right with
-# probability at most 1 / max(e, c, 1). Or there is no such row: fewer than one is expected to show the values drawn, which
-# are the person's only with the probability q(y | z). Otherwise the person loses the sensitivity of the row, at the finest
-# published levels. The smaller expectation is returned. For one table as the only marginal and its rows as the dictionary
-# that is the risk of disclosing the table (LSFB09 section 3.2).
-
-
-@dataclass(frozen=True, eq=False)
-class ReleaseRisk:
-    """Risk of each person of a dictionary: shape (people,) each.
-
-    fitting: expected number of rows that fit the person, between the bounds that the marginals prove. least_loss,
-    most_loss: if that number is at its upper and at its lower bound; the latter does not count on wrong draws.
-    """
-
-    fitting: FloatArray
-    identification_probability: FloatArray
-    loss: FloatArray
-    least_loss: FloatArray
-    most_loss: FloatArray
-
-    @property
-    def risk(self) -> float:
-        """Mean loss over the people."""
-        return float(self.loss.mean())
-
-    @property
-    def bounds(self) -> tuple[float, float]:
-        """Means of the least and of the most loss."""
-        return float(self.least_loss.mean()), float(self.most_loss.mean())
-
-
-def release_risk(collection: Collection, dictionary: Dictionary, sensitivity: Sensitivity) -> ReleaseRisk:
-    """Return the risk of a release for the people of a dictionary over its attributes; entry i is about person i.
-
-    Attributes of the dictionary that the release lacks must be suppressed. Raises DomainMismatchError if the
-    attributes or hierarchies differ, SensitivityError for a sensitivity whose expectation has no closed form.
-    """
-    if not isinstance(sensitivity, Linear | Multiplicative):
-        raise SensitivityError("the expected sensitivity of a release needs a constant, linear or multiplicative one")
-    if dictionary.space.domain != collection.domain:
-        raise DomainMismatchError("the dictionary and the release have different attributes or hierarchies")
-    if not len(dictionary):
-        raise DisclosureRuleError("risk is a mean over people, and the dictionary has none")
-    from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
-
-    space = dictionary.space
-    tree = CalibratedTree.of(collection) if collection.is_decomposable else iterative_fit(collection).occupied
-    expectations, squares = partial(expected_counts, tree), partial(expected_counts, tree, power=2)
-    finest = np.array(list(tree.finest_levels.values()), dtype=np.intp)
-    published = dictionary.entries.generalized(finest)
-    alike = consistent_counts(published, Dictionary(published))
-    fitting, lower, upper, harm, guessed_harm, guessed = np.zeros((6, len(dictionary)))
-    for levels, rows in published.by_levels():
-        # Equal people are looked up once if their harm is the same.
-        entries = published[rows]
-        people, person = (entries, np.arange(len(rows))) if sensitivity.weights.is_personal else entries.distinct()
-        margin = {a: int(level) for (a, h), level in zip(space.domain.items(), levels) if level < h.height}
-        columns = zip(space.domain.attributes, space.taxonomies, levels, people.nodes.T)
-        codes = {a: nodes - taxonomy.offsets[level] for a, taxonomy, level, nodes in columns if a in margin}
-        fitting[rows] = expectations(margin, codes, len(people))[person]
-        guessed[rows] = squares(margin, codes, len(people))[person]
-        lower[rows], upper[rows] = (b[person] for b in bounds_of_cells(collection, margin, codes, len(people)))
-        for weight, factors in _products(sensitivity, dictionary, space.domain.margin(tree.tree.vertices), rows):
-            harm[rows] += product(weight, expectations(margin, codes, len(people), factors))[person]
-            guessed_harm[rows] += product(weight, squares(margin, codes, len(people), factors))[person]
-    possible = fitting > 0
-    harm = np.divide(harm, fitting, out=np.zeros_like(harm), where=possible)
-    guessed, guessed_harm = (
-        np.divide(sums, fitting**2, out=np.zeros_like(sums), where=possible) for sums in (guessed, guessed_harm)
-    )
-    fitting = np.clip(fitting, lower, upper)
-    linked, least, most = (
-        np.where(possible & (upper > 0), 1.0 / np.maximum(np.maximum(count, alike), 1.0), 0.0)
-        for count in (fitting, upper, lower)
-    )
-    return ReleaseRisk(
-        fitting=fitting,
-        identification_probability=np.minimum(linked, guessed),
-        loss=np.minimum(product(linked, harm), guessed_harm),
-        least_loss=np.minimum(product(least, harm), guessed_harm),
-        most_loss=product(most, harm),
-    )
-
-
-def _products(
-    sensitivity: Sensitivity, dictionary: Dictionary, published: Mapping[str, int], rows: IndexArray
-) -> Iterator[tuple[FloatArray, dict[str, Factor]]]:
-    """Yield products of a weight and a factor by attribute, whose sum is the sensitivity at the published levels.
-
-    rows: the people. A weight is for all of them, or of shape (rows,).
-    """
-    weights, space, names = sensitivity.weights, dictionary.space, dictionary.space.domain.attributes
-    of_terms = weights.of_terms[rows] if weights.is_personal else weights.of_terms
-    shares = {
-        axis: share[space.taxonomies[axis].offsets[published[names[axis]]] :]
-        for axis, share in enumerate(weights.shares)
-        if names[axis] in published
-    }
-    if isinstance(sensitivity, Linear):
-        for number, term in enumerate(weights.terms):
-            if set(term) <= set(shares):  # what is not published has no share
-                yield of_terms[..., number], {names[axis]: partial(_share, shares[axis]) for axis in term}
-        return
-    if any(len(term) != 1 for term in weights.terms):
-        raise SensitivityError("the expected sensitivity of a release has no closed form with multiplied interactions")
-    of_axes = {axis: [n for n, term in enumerate(weights.terms) if term == (axis,)] for axis in shares}
-    powers = {axis: of_terms[..., numbers].sum(axis=-1) for axis, numbers in of_axes.items()}
-    yield np.ones(()), {names[axis]: partial(_power, share, powers[axis]) for axis, share in shares.items()}
-
-
-def _share(share: FloatArray, _: IndexArray, codes: CodeArray) -> FloatArray:
-    return np.asarray(share[codes])
-
-
-def _power(share: FloatArray, exponent: FloatArray, cells: IndexArray, codes: CodeArray) -> FloatArray:
-    with np.errstate(over="ignore"):
-        return np.exp(product(exponent[cells] if exponent.ndim else exponent, share[codes]))

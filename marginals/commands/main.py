@@ -18,7 +18,7 @@ from typing import Any, cast
 import click
 
 import marginals
-from marginals.commands.options import heeded, print_json
+from marginals.commands.options import REPLACED, heeded, print_json
 from marginals.commands.releases import FAILED
 from marginals.ending import (
     INTERNAL,
@@ -57,28 +57,6 @@ _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
 """All commands in the order of work, each with its module: what nobody asks for is not imported."""
 
 _HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
-
-_REPLACED: Mapping[str, str] = MappingProxyType(
-    {
-        "report": "marginals verify RELEASE --report FILE",
-        "replace": "marginals verify NEW --replaces OLD",
-        "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
-        "--plot": "marginals risk CONFIG --report FILE draws the frontier",
-        "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
-        "--all": "--json lists all tables",
-        "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
-        "--port": "a free port is taken, and its address printed",
-        "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
-        "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
-        "--months": "publish each month's table with the same --ledger DIR",
-        "--retract": "what was out counts for good; marginals verify NEW --replaces OLD notes what replaces it",
-        "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
-        "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",
-        "--seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
-        "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
-    }
-)
-"""What does the work of a command or option that is no more."""
 
 
 class _UnforeseenError(Exception):
@@ -172,7 +150,7 @@ class _Commands(click.Group):
             what = "a file" if error.filename is None else str(error.filename)
             raise _end(ctx, UNUSABLE, f"{what} cannot be read or written: {system_reason(error)}") from None
         except click.UsageError as error:
-            if isinstance(error, click.NoSuchOption) and (instead := _REPLACED.get(error.option_name)):
+            if isinstance(error, click.NoSuchOption) and (instead := REPLACED.get(error.option_name)):
                 error = click.UsageError(f"there is no {error.option_name} here any more: {instead}", error.ctx)
             if "--json" in ctx.obj:
                 print_json({"error": printable(error.format_message())})
@@ -194,7 +172,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is named; what does the work of one that is no more is told."""
-        if instead := _REPLACED.get(args[0]):
+        if instead := REPLACED.get(args[0]):
             raise click.UsageError(f"there is no command {args[0]!r} any more: {instead}", ctx)
         return super().resolve_command(ctx, args)
 

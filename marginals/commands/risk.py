@@ -16,6 +16,7 @@ from marginals.commands.options import (
     JSON,
     LEVELS_METAVAR,
     PATH,
+    REPLACED,
     NumberRange,
     ProgressBars,
     Target,
@@ -54,7 +55,7 @@ def _objective(
 
 @click.command()
 @CONFIG
-@click.argument("folders", metavar="[RELEASE]...", nargs=-1, type=PATH)
+@click.argument("releases", metavar="", nargs=-1)
 @click.option("--levels", metavar=LEVELS_METAVAR, help="Disclose at these levels; other attributes stay as they are.")
 @click.option(
     "--utility", type=NumberRange(0), help="Per row, minimize risk subject to utility >= UTILITY (steps below '*')."
@@ -76,7 +77,7 @@ def _objective(
 @JSON
 def risk(
     config: Path,
-    folders: Sequence[Path],
+    releases: Sequence[str],
     levels: str | None,
     page: Path | None,
     target: Target,
@@ -86,9 +87,8 @@ def risk(
     """Report what attackers could do to the people in a table.
 
     The risk is the expected harm per person: the harm times the probability that an attacker identifies the person, guessing
-    uniformly among matching records (Lebanon et al. 2009). With releases named, their risk is compared too, the least first.
-    The section [risk] of CONFIG says what attackers hold and what harms whom; without it, they know the quasi-identifiers,
-    and identification costs 1.
+    uniformly among matching records (Lebanon et al. 2009). The section [risk] of CONFIG says what attackers hold and what
+    harms whom; without it, they know the quasi-identifiers, and identification costs 1.
 
     \b
     Examples:
@@ -96,12 +96,14 @@ def risk(
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --on-average --out disclosed.csv
       marginals risk release.toml --utility 8 --minimax
-      marginals risk release.toml release-a release-b --report risk.html
+      marginals risk release.toml --frontier --report risk.html
     """
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
     from marginals.pages.risk_page import RiskReport, risk_html
 
+    if releases:
+        raise InputError(f"the risk of a release is not calculated any more: {REPLACED['risk of a release']}")
     objective = _objective(**chosen)
     configured = marginals.read_config(config)
     targets = [target, Target(page, target.force)]
@@ -119,9 +121,7 @@ def risk(
             mean, best = objective, assessment.optimum_on_average(objective, choosing)
         elif objective is not None:
             best = assessment.optimum(objective, choosing)
-    releases = [assessment.of_release(marginals.open_release(folder), str(folder)) for folder in folders]
-    releases.sort(key=lambda one: (one.risk, one.release))
-    report = RiskReport(assessment.of_table(), best, edge, releases, mean, chosen["minimax"])
+    report = RiskReport(assessment.of_table(), best, edge, mean, chosen["minimax"])
     if rows_file is not None:
         disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
         disclosed = replace(assessment.table, disclosure=disclosure)

@@ -4,7 +4,7 @@ It holds numbers over people and what the config says, never a value of a row.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -16,7 +16,7 @@ from marginals.charts import Named, loss_histogram, risk_frontier
 from marginals.names import level_name, name_or_star, number_of
 from marginals.pages.release_page import page
 from marginals.results import plain
-from marginals.risk.assessment import BundleRisk, RiskAssessment, TableRisk, are_comparable
+from marginals.risk.assessment import RiskAssessment, TableRisk
 from marginals.risk.rules import selected
 from models.arrays import CountArray, FloatArray
 
@@ -29,7 +29,7 @@ _WRITTEN = 100
 
 @dataclass(frozen=True, eq=False)
 class RiskReport:
-    """The risk of a table, the best disclosure and the frontier where they were asked for, and the risks of releases.
+    """Risk of a table, and the best disclosure and the frontier where they were asked for.
 
     on_average: what was asked of the means, if the best disclosure is the best on average. minimax: whether it is chosen
     against the worst dictionary.
@@ -38,7 +38,6 @@ class RiskReport:
     table: TableRisk
     optimum: Optimum | None = None
     frontier: Frontier | None = None
-    releases: Sequence[BundleRisk] = field(default_factory=tuple)
     on_average: LeastRisk | MostUtility | None = None
     minimax: bool = False
 
@@ -59,7 +58,7 @@ class RiskReport:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; null stands for infinite, and for parts that were not computed."""
-        told: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None, "releases": self.releases}
+        told: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None}
         if (best := self.optimum) is not None:
             told["optimum"] = {
                 "risk": best.risk,
@@ -82,23 +81,22 @@ class RiskReport:
     def _lines(self) -> Iterator[str]:
         table = self.table
         yield f"{number_of(len(table.utility), 'record')} disclosed, mean utility {table.mean_utility:.3f}, against"
-        probabilities = table.mean_probabilities
-        numbers = (table.names, table.risks, table.losses, probabilities, table.single_fits, table.right_fits)
-        for name, risk, loss, probability, single, right in zip(*numbers):
-            whose = "" if right is None else f", their own for {right:,}"
+        for of in table.dictionaries:
+            whose = "" if of.identified_right is None else f", their own for {of.identified_right:,}"
             yield (
-                f"  {name}: risk {risk:.4g}, largest loss {loss.max():.4g}, "
-                f"identified {100 * probability:.2f}% on average if they are in it, one entry fits {single:,}{whose}"
+                f"  {of.name}: risk {of.risk:.4g}, largest loss {of.largest_loss:.4g}, identified "
+                f"{100 * of.identification_probability:.2f}% on average if they are in it, one entry fits "
+                f"{of.identified:,}{whose}"
             )
-        if table.linked_risks is not None:
-            for name, risk in zip(table.names, table.linked_risks):
-                yield f"  {name}, after linkage with public records: risk {risk:.4g}"
-        linkage = "" if table.linked is None else " without linkage"
-        for name, bound in zip(table.names, table.bounds):
-            if bound:
+        for of in table.dictionaries:
+            if of.linked_risk is not None:
+                yield f"  {of.name}, after linkage with public records: risk {of.linked_risk:.4g}"
+        linkage = "" if table.linked_bayes_risk is None else " without linkage"
+        for of in table.dictionaries:
+            if of.is_upper_bound:
                 more = "no dictionary of the same people and more, in no finer values, gives a larger risk"
-                yield f"  {name}: {more}{linkage}"
-        if len(table.names) > 1:
+                yield f"  {of.name}: {more}{linkage}"
+        if len(table.dictionaries) > 1:
             worst = table.worst_case_risk
             yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
         if self.optimum is not None:
@@ -112,17 +110,6 @@ class RiskReport:
             for utility, risk, price in zip(few.utility, few.risk, few.price):
                 yield f"  {utility:8.3f}  {risk:<10.4g}  {f'{price:.4g}' if np.isfinite(price) else '-'}"
             yield "  The price is the risk that one more step of utility costs: what --price takes."
-        if self.releases:
-            yield "Releases, the least risk first:"
-        if not are_comparable(self.releases):
-            yield "  (their information does not compare, since they have different base values)"
-        for release in self.releases:
-            told = release.total_information
-            informs = "" if told is None else f", information {told:.4f} nats"
-            yield (
-                f"  {release.release}: risk {release.risk:.4g}, at least {release.bounds[0]:.4g} and at most "
-                f"{release.bounds[1]:.4g}, identified {100 * release.identification_probability:.2f}% on average{informs}"
-            )
 
 
 def _optimum_lines(optimum: Optimum, on_average: LeastRisk | MostUtility | None) -> Iterator[str]:
@@ -165,10 +152,10 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         assessment=assessment,
         table=table,
         records=len(table.utility),
-        linked_worst=None if table.linked_risks is None else float(table.linked_risks.max()),
+        linked_worst=max((of.linked_risk for of in table.dictionaries if of.linked_risk is not None), default=None),
         unchosen=unchosen,
-        dictionaries=[_dictionary(assessment, table, number) for number in range(len(table.prior))],
-        tells_own=any(right is not None for right in table.right_fits),
+        dictionaries=list(_dictionaries(assessment, table)),
+        tells_own=any(of.identified_right is not None for of in table.dictionaries),
         own=any(dictionary.is_row_by_row for dictionary in assessment.attackers.dictionaries),
         linkage=_linkage(assessment),
         multiplicative=assessment.harm.family is Multiplicative,
@@ -184,8 +171,6 @@ def risk_html(assessment: RiskAssessment, report: RiskReport, objective: Objecti
         levels=_level_counts(disclosure),
         frontier=None if report.frontier is None else risk_frontier(report.frontier, points),
         frontier_rows=[] if few is None else list(zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())),
-        releases=report.releases,
-        comparable=are_comparable(report.releases),
     )
 
 
@@ -205,23 +190,11 @@ def _number(value: float | None) -> str:
     return "infinite" if value is None or np.isinf(value) else f"{value:.4g}"
 
 
-def _dictionary(assessment: RiskAssessment, table: TableRisk, number: int) -> dict[str, Any]:
-    dictionary, counts = assessment.attackers.dictionaries[number], table.counts[number]
-    return {
-        "name": dictionary.name,
-        "entries": len(dictionary),
-        "shared": dictionary.shared_columns(assessment.table.rows.domain.attributes),
-        "probability": table.prior[number],
-        "risk": table.risks[number],
-        "largest": table.losses[number].max(),
-        "identified": table.mean_probabilities[number],
-        "single": table.single_fits[number],
-        "right": table.right_fits[number],
-        "fewest": int(counts.min()),
-        "is_bound": table.bounds[number],
-        "linked": None if table.linked_risks is None else table.linked_risks[number],
-        "fitting": list(_fitting(counts)),
-    }
+def _dictionaries(assessment: RiskAssessment, table: TableRisk) -> Iterator[dict[str, Any]]:
+    for people, of, probability in zip(assessment.attackers.dictionaries, table.dictionaries, table.prior):
+        shared = people.shared_columns(assessment.table.rows.domain.attributes)
+        fitting = list(_fitting(of.counts))
+        yield {"of": of, "entries": len(people), "shared": shared, "probability": probability, "fitting": fitting}
 
 
 def _fitting(counts: CountArray) -> Iterator[tuple[str, int]]:

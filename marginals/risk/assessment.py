@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import fsum, isclose, log, prod
-from typing import Any
+from math import prod
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,118 +42,118 @@ from checks.risk.harm import (
     harmonic_shares,
     linkage_losses,
     product,
-    release_risk,
     weighted_mean,
 )
-from marginals.arguments import published_of, require
-from marginals.bundle.content import Published, Released
-from marginals.bundle.together import recoded
+from marginals.arguments import require
 from marginals.errors import InputError
-from marginals.published_values import matched_levels
-from marginals.results import plain
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
 from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Rows
 from marginals.tables.values import BLANKS
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
-from models.errors import DomainMismatchError
-from models.graphs.junction_tree import Collection
-from models.inference.marginal_model import MarginalModel
-from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import Taxonomy
-from models.tables.hierarchy import Domain, Hierarchy
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryRisk:
+    """Risk of disclosing a table to attackers with one dictionary.
+
+    losses, linked: of each record, and if it is linked with public records first. counts: entries that are consistent
+    with it. own_fits: whether the person's own entry fits, None if that is not known. Shape (records,) each.
+    is_upper_bound: whether Proposition 1 holds. weights: of records in means, None for 1 each.
+    """
+
+    name: str
+    losses: FloatArray
+    counts: CountArray
+    is_upper_bound: bool
+    own_fits: BoolArray | None
+    linked: FloatArray | None
+    weights: FloatArray | None
+    PLAIN: ClassVar = (
+        *("name", "risk", "largest_loss", "identification_probability", "identified", "identified_right"),
+        *("fewest_consistent", "is_upper_bound", "linked_risk"),
+    )
+
+    @property
+    def risk(self) -> float:
+        """Mean loss."""
+        return weighted_mean(self.losses, self.weights)
+
+    @property
+    def linked_risk(self) -> float | None:
+        """Mean loss of records that are linked first; None if they are not linked."""
+        return None if self.linked is None else weighted_mean(self.linked, self.weights)
+
+    @property
+    def largest_loss(self) -> float:
+        """Largest loss of a record."""
+        return float(self.losses.max())
+
+    @property
+    def identification_probability(self) -> float:
+        """Mean probability that a person is identified."""
+        return weighted_mean(identification_probability(self.counts), self.weights)
+
+    @property
+    def fewest_consistent(self) -> int:
+        """Fewest entries that fit a record."""
+        return int(self.counts.min())
+
+    @property
+    def identified(self) -> int:
+        """Number of records that exactly one entry fits, whoever that entry is about."""
+        return int(np.count_nonzero(self.counts == 1))
+
+    @property
+    def identified_right(self) -> int | None:
+        """Number of these records whose entry is the person's own; None if it is not known which that is."""
+        return None if self.own_fits is None else int(np.count_nonzero((self.counts == 1) & self.own_fits))
 
 
 @dataclass(frozen=True, eq=False)
 class TableRisk:
-    """The risk of disclosing a table (LSFB09 Definitions 3 and 4).
+    """Risk of disclosing a table to attackers with some dictionaries (LSFB09 Definitions 3 and 4).
 
-    losses, linked: of each record by dictionary, and if linked with public records first. counts: entries consistent with
-    it; shape (dictionaries, records). bounds: for each dictionary whether Proposition 1 holds. own_fits: for each whether
-    the person's own entry fits, shape (records,), None if unknown. weights: of records in means, None for 1 each.
+    prior: shape (dictionaries,). utility: of each record, shape (records,). weights: of records in means, None for 1 each.
     """
 
-    names: tuple[str, ...]
+    dictionaries: tuple[DictionaryRisk, ...]
     prior: FloatArray
-    losses: FloatArray
-    counts: CountArray
     utility: FloatArray
-    bounds: tuple[bool, ...]
-    own_fits: tuple[BoolArray | None, ...]
-    linked: FloatArray | None = None
     weights: FloatArray | None = None
-
-    def _means(self, by_dictionary: FloatArray) -> FloatArray:
-        return np.array([weighted_mean(values, self.weights) for values in by_dictionary])
 
     @property
     def expected_losses(self) -> FloatArray:
-        """The loss of each record expected over the dictionaries: shape (records,)."""
-        return np.asarray(product(self.prior[:, None], self.losses).sum(axis=0))
-
-    @property
-    def risks(self) -> FloatArray:
-        """The mean loss under each dictionary."""
-        return self._means(self.losses)
-
-    @property
-    def linked_risks(self) -> FloatArray | None:
-        """The mean loss under each dictionary of records that are linked first; None if they are not linked."""
-        return None if self.linked is None else self._means(self.linked)
+        """Loss of each record expected over the dictionaries: shape (records,)."""
+        return np.asarray(product(self.prior[:, None], np.stack([of.losses for of in self.dictionaries])).sum(axis=0))
 
     @property
     def mean_utility(self) -> float:
-        """The mean utility of the records."""
+        """Mean utility of the records."""
         return weighted_mean(self.utility, self.weights)
 
     @property
-    def mean_probabilities(self) -> FloatArray:
-        """The mean probability that a person is identified, by dictionary."""
-        return self._means(np.stack([identification_probability(counts) for counts in self.counts]))
-
-    @property
     def bayes_risk(self) -> float:
-        """The risk expected over the dictionaries."""
-        return float(product(self.prior, self.risks).sum())
+        """Risk expected over the dictionaries."""
+        return float(product(self.prior, np.array([of.risk for of in self.dictionaries])).sum())
 
     @property
     def linked_bayes_risk(self) -> float | None:
-        """The risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
-        return None if self.linked is None else float(product(self.prior, self._means(self.linked)).sum())
+        """Risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
+        risks = [of.linked_risk for of in self.dictionaries]
+        return None if None in risks else float(product(self.prior, np.array(risks, dtype=float)).sum())
 
     @property
     def worst_case_risk(self) -> float:
-        """The largest risk over the dictionaries."""
-        return float(self.risks.max())
-
-    @property
-    def single_fits(self) -> tuple[int, ...]:
-        """By dictionary the number of records that exactly one entry fits, whoever that entry is about."""
-        return tuple(np.count_nonzero(self.counts == 1, axis=1).tolist())
-
-    @property
-    def right_fits(self) -> tuple[int | None, ...]:
-        """The number of these records whose entry is the person's own; None if it is not known which that is."""
-        pairs = zip(self.counts, self.own_fits)
-        return tuple(None if own is None else int(np.count_nonzero((counts == 1) & own)) for counts, own in pairs)
+        """Largest risk over the dictionaries."""
+        return max(of.risk for of in self.dictionaries)
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; null stands for infinite, for what linkage adds without it, and where own entries are not known."""
-        columns = {
-            "name": self.names,
-            "risk": self.risks,
-            "largest_loss": self.losses.max(axis=1),
-            "identification_probability": self.mean_probabilities,
-            "identified": self.single_fits,
-            "identified_right": self.right_fits,
-            "fewest_consistent": self.counts.min(axis=1),
-            "is_upper_bound": self.bounds,
-            "linked_risk": [None] * len(self.names) if self.linked_risks is None else self.linked_risks,
-        }
-        numbers = {"utility": self.mean_utility, "bayes_risk": self.bayes_risk, "worst_case_risk": self.worst_case_risk}
-        dictionaries = [dict(zip(columns, values)) for values in zip(*columns.values())]
-        return {"records": len(self.utility), **numbers, "dictionaries": plain(dictionaries)}
+        """Return plain values; null stands for infinite, and for what is not known."""
+        risks = {"bayes_risk": self.bayes_risk, "worst_case_risk": self.worst_case_risk}
+        return {"records": len(self.utility), "utility": self.mean_utility, **risks, "dictionaries": self.dictionaries}
 
 
 ALL_OTHERS = "*"
@@ -270,51 +270,6 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
     return values
 
 
-@dataclass(frozen=True)
-class BundleRisk:
-    """The risk of a release for the people of the dictionaries, and its information, so that releases can be compared.
-
-    bounds: of the risk, by the proven number of rows that fit each person. total_information: nats that its marginals tell
-    of the table; None without a junction tree. It is at most log_base_cells, and comparable where these agree.
-    """
-
-    release: str
-    people: int
-    risk: float
-    bounds: tuple[float, float]
-    identification_probability: float
-    total_information: float | None
-    log_base_cells: float
-
-
-def are_comparable(risks: Sequence[BundleRisk]) -> bool:
-    """Whether releases have equally many base cells, as far as it is known."""
-    sizes = [risk.log_base_cells for risk in risks if risk.total_information is not None]
-    return not sizes or isclose(min(sizes), max(sizes), rel_tol=1e-9)
-
-
-def _over_hierarchies_of(rows: Rows, collection: Collection) -> Collection:
-    # The table's hierarchies name the base values that a bundle keeps to itself. A release of these rows shows each of
-    # their values, so levels of which that is true come first. Other published hierarchies stay as they are.
-    hierarchies, levels = {}, {}
-    for name, published in collection.domain.items():
-        hierarchies[name], levels[name] = published, tuple(range(published.height + 1))
-        if name not in rows.domain.attributes:
-            continue
-        whole, occurring = rows.domain.hierarchy(name), np.unique(rows.codes[name])
-
-        def fits(level: int, place: int, published: Hierarchy = published, whole: Hierarchy = whole) -> bool:
-            seen = {whole.labels[place][code] for code in whole.lift(0, place)[occurring].tolist()}  # noqa: B023
-            return seen <= set(published.labels[level])
-
-        places = matched_levels(published, whole, fits) or matched_levels(published, whole)
-        if places is not None:
-            hierarchies[name], levels[name] = whole, places
-    domain = Domain.of(hierarchies)
-    tables = [recoded(table, domain, levels) for table in collection.tables]
-    return Collection.of(DataCube(tables), [table.mask for table in tables])
-
-
 MAX_VECTORS = 10_000
 """Largest number of combinations of levels that a frontier is computed for; each is tried on every record."""
 
@@ -424,21 +379,23 @@ class RiskAssessment:
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
-        dictionaries = self.problem.dictionaries
-        own_entries = [self._own_entries(table) for table in self.attackers.dictionaries]
-        counts = [consistent_counts(records, d) for d in dictionaries]
-        people, linkage = np.arange(len(records)), self.attackers.linkage
-        return TableRisk(
-            names=tuple(table.name for table in self.attackers.dictionaries),
-            prior=np.array(self.attackers.prior),
-            losses=np.stack([self.problem.harm.loss(records, people, fitting) for fitting in counts]),
-            counts=np.stack(counts),
-            utility=distance_from_root(records),
-            bounds=tuple(self._is_bound(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
-            own_fits=tuple(_own_fits(records, d, entries) for d, entries in zip(dictionaries, own_entries)),
-            linked=None if linkage is None else self._linked_losses(records, linkage),
-            weights=self.weights,
-        )
+        linkage = self.attackers.linkage
+        linked = None if linkage is None else self._linked_losses(records, linkage)
+        dictionaries = []
+        for number, (people, dictionary) in enumerate(zip(self.attackers.dictionaries, self.problem.dictionaries)):
+            counts, own_entries = consistent_counts(records, dictionary), self._own_entries(people)
+            dictionaries.append(
+                DictionaryRisk(
+                    people.name,
+                    self.problem.harm.loss(records, np.arange(len(records)), counts),
+                    counts,
+                    self._is_bound(records, dictionary, own_entries),
+                    _own_fits(records, dictionary, own_entries),
+                    None if linked is None else linked[number],
+                    self.weights,
+                )
+            )
+        return TableRisk(tuple(dictionaries), np.array(self.attackers.prior), distance_from_root(records), self.weights)
 
     def _own_entries(self, dictionary: PeopleTable) -> IndexArray | None:
         try:
@@ -523,41 +480,6 @@ class RiskAssessment:
         self._require_frontier()
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)
-
-    def of_release(self, release: Published | Released, name: str) -> BundleRisk:
-        """The risk of a release for the people of the dictionaries, expected over these. name: shown for the release.
-
-        Raises InputError for attackers or a harm that have no meaning for a release, or if hierarchies differ.
-        """
-        published: Published = published_of(release, "release")
-        if self.harm.missed:
-            raise InputError("risk.missed has no meaning for a release; leave it out")
-        if published.everything is not published.collection:
-            raise InputError(
-                f"{name} has further tables, and the risk of a release is that of tables with a junction tree; publish "
-                'without (further_tables = "none" under [search])'
-            )
-        collection = _over_hierarchies_of(self.table.rows, published.collection)
-        space, dictionaries = RecordSpace(collection.domain), self.attackers.dictionaries
-        try:
-            risks = [
-                release_risk(collection, Dictionary(people.records(space)), self.harm.sensitivity(space, people))
-                for people in dictionaries
-            ]
-        except DomainMismatchError as error:
-            raise InputError(f"{name}: {error}") from None
-        prior = np.array(self.attackers.prior)
-        numbers = zip(*((one.risk, *one.bounds) for one in risks))
-        risk, least, most = (float(product(prior, np.array(values)).sum()) for values in numbers)
-        return BundleRisk(
-            release=name,
-            people=sum(map(len, dictionaries)),
-            risk=risk,
-            bounds=(least, most),
-            identification_probability=float(prior @ [one.identification_probability.mean() for one in risks]),
-            total_information=MarginalModel(collection).total_information if collection.is_decomposable else None,
-            log_base_cells=fsum(log(hierarchy.size(0)) for hierarchy in collection.domain.hierarchies),
-        )
 
 
 def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:

@@ -1,6 +1,5 @@
 """Risks that are worked out by hand: the harm to people, whom an attacker's table fits, and the bounds of a release."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +8,7 @@ import pytest
 
 import marginals
 from command_line import run
-from marginals import Attribute
 from marginals.risk import RiskAssessment
-from models import Collection
-from written_bundles import release_of
 
 PEOPLE = pd.DataFrame({"id": ["p", "q", "r"], "town": ["A", "A", "B"], "ill": ["f", "g", "h"]})
 HIDDEN = """
@@ -78,7 +74,12 @@ def test_weights_of_attributes_values_people_and_interactions(tmp_path: Path, se
     own = pd.DataFrame({"id": ["r", "p", "stranger"], "town": ["3", "inf", "9"]})
     every = pd.DataFrame({"id": ["r", "p", "q"], "both": [9, 4, 1]})
     of_ill = pd.DataFrame({"id": ["q"], "ill": ["2"]})
-    found = assessed(tmp_path, FOUND + section + HIDDEN, own=own, every=every, of_ill=of_ill).of_table().losses[0]
+    found = (
+        assessed(tmp_path, FOUND + section + HIDDEN, own=own, every=every, of_ill=of_ill)
+        .of_table()
+        .dictionaries[0]
+        .losses
+    )
     assert found == pytest.approx(harm)
 
 
@@ -88,7 +89,7 @@ def test_a_group_weighs_by_the_harmonic_mean_of_its_values(tmp_path: Path) -> No
     (tmp_path / "ill-levels.csv").write_text("HIV;virus;*\nflu;virus;*\n")
     section = FOUND + "weights = { ill = { HIV = 5.0, flu = 1.0 } }\n[[risk.rules]]\nattribute = 'ill'\nlevel = 1\n"
     section += "condition = \"id == 'r'\"\n[[risk.rules]]\nattribute = 'ill'\ncondition = \"id == 's'\"\n"
-    found = assessed(tmp_path, section, 'ill.hierarchy = "ill-levels.csv"\n', frame).of_table().losses[0]
+    found = assessed(tmp_path, section, 'ill.hierarchy = "ill-levels.csv"\n', frame).of_table().dictionaries[0].losses
     assert found == pytest.approx([5, 1, 1 / (1 / 5 + 1), 0])
 
 
@@ -99,13 +100,13 @@ def test_the_harm_to_who_is_missed(tmp_path: Path, missed: str, harm: list[float
     """Two entries fit everybody, and to be found costs nothing: half of the harm of being missed."""
     twice, own = pd.DataFrame({"town": ["*", "*"]}), pd.DataFrame({"id": ["r", "p", "q"], "lost": ["0", "inf", "2"]})
     section = f"{FOUND}weights = {{ ill = 0.0 }}\npersonal_weights = 'own.csv'\nmissed = {missed}\n"
-    found = assessed(tmp_path, section, own=own, all=twice).of_table().losses[0]
+    found = assessed(tmp_path, section, own=own, all=twice).of_table().dictionaries[0].losses
     assert found == pytest.approx(np.array(harm) / 2)
 
 
 def test_people_are_found_by_an_identifier_or_row_by_row(tmp_path: Path) -> None:
     nameless, own = PEOPLE.drop(columns="id"), pd.DataFrame({"id": ["p"], "town": [1]})
-    assert assessed(tmp_path, "", frame=nameless).of_table().right_fits == (1,)
+    assert assessed(tmp_path, "", frame=nameless).of_table().dictionaries[0].identified_right == 1
     section = "weights = { town = 1.0 }\npersonal_weights = 'own.csv'\n"
     with pytest.raises(marginals.InputError, match="the role identifier"):
         assessed(tmp_path, section, frame=nameless, own=own).of_table()
@@ -128,7 +129,7 @@ def test_entries_are_labels_of_any_level_the_lowest_of_equal_ones(
     (tmp_path / "levels.csv").write_text("".join(";".join(row) + "\n" for row in LEVELS))
     known = pd.DataFrame({"age": [entry], "unknown": ["x"]})
     found = assessed(tmp_path, 'dictionaries = ["known.csv"]\n', 'age.hierarchy = "levels.csv"\n', frame, known=known)
-    assert found.of_table().counts[0].tolist() == fitting
+    assert found.of_table().dictionaries[0].counts.tolist() == fitting
 
 
 def test_an_attackers_table_may_spell_numbers_and_dates_otherwise(tmp_path: Path) -> None:
@@ -136,66 +137,11 @@ def test_an_attackers_table_may_spell_numbers_and_dates_otherwise(tmp_path: Path
     known = pd.DataFrame({"pay": ["100000", "75,000"], "age": [31, 42], "born": ["31.12.1999", "2000-01-01T00:00Z"]})
     ladders = 'age.intervals = [5, 10]\nborn.dates = ["month", "year"]\n'
     found = assessed(tmp_path, 'dictionaries = ["known.csv"]\n', ladders, own, known=known)
-    assert found.of_table().counts.tolist() == [[1, 1]]
+    assert found.of_table().dictionaries[0].counts.tolist() == [1, 1]
     assert found.originals.space.domain == marginals.read_config(tmp_path / "release.toml").read_table().domain
     others = pd.DataFrame({"pay": ["2e+05", "200000.0", "1,00,000"]})
     wider = assessed(tmp_path, 'dictionaries = ["others.csv"]\n', "", own[["pay"]], others=others)
     assert wider.originals.space.domain.hierarchy("pay").labels[0] == ("75000", "100000", "200000")
-
-
-JOBS = pd.DataFrame([("a", "u")] + [("a", "v")] * 3 + [("b", "u")] * 4 + [("b", "v")] * 2, columns=["job", "town"])
-"""Four have job a and six job b; five live in each town. A release of both columns tells no more."""
-
-SPY = pd.DataFrame({"job": ["a"], "town": ["u"]})
-"""Whoever is of job a and town u: two rows are expected to fit, none at least and four at most."""
-
-CLUB = pd.DataFrame({"job": ["b", "b"], "town": ["u", ""]})
-"""Job b and town u: three rows expected, one at least, five at most. Job b wherever: six rows, whatever the tables."""
-
-
-def of_these_alone(table: marginals.Table, *margins: dict[str, int]) -> marginals.Release:
-    collection = Collection.of(table.cube, [table.domain.mask(margin) for margin in margins])
-    return release_of(collection, table.roles)
-
-
-def jobs(*margins: dict[str, int]) -> marginals.Release:
-    return of_these_alone(marginals.read_table(JOBS, dict.fromkeys(JOBS, "quasi-identifier")), *margins)
-
-
-IN_PARTS = ({"job": 0}, {"town": 0})
-
-
-@pytest.mark.parametrize(
-    ("prior", "risk", "bounds", "people"),
-    [
-        ((1.0, 0.0), 1 / 2, (1 / 4, 1), 3),
-        ((0.0, 1.0), (1 / 3 + 1 / 6) / 2, ((1 / 5 + 1 / 6) / 2, (1 / 2 + 1 / 6) / 2), 3),
-        ((0.25, 0.75), 0.25 / 2 + 0.75 / 4, (0.25 / 4 + 0.75 * 11 / 60, 0.25 + 0.75 / 3), 3),
-    ],
-)
-def test_the_risk_of_people_lies_between_one_by_most_and_one_by_least_of_the_rows_that_fit(
-    tmp_path: Path, prior: tuple[float, float], risk: float, bounds: tuple[float, float], people: int
-) -> None:
-    """The mean over people, expected over the dictionaries. The club fits job b and town u: two are alike there at least."""
-    section = f'dictionaries = ["spy.csv", "club.csv"]\nprior = {list(prior)}\n'
-    found = assessed(tmp_path, section, frame=JOBS, spy=SPY, club=CLUB).of_release(jobs(*IN_PARTS), "jobs")
-    assert (found.release, found.people) == ("jobs", people)
-    assert found.risk == found.identification_probability == pytest.approx(risk)
-    assert found.bounds == pytest.approx(bounds)
-
-
-def test_the_command_tells_the_same_numbers_and_the_least_risk_first(tmp_path: Path) -> None:
-    assessed(tmp_path, 'dictionaries = ["spy.csv", "club.csv"]\nprior = [0.25, 0.75]\n', frame=JOBS, spy=SPY, club=CLUB)
-    jobs(*IN_PARTS).write(tmp_path / "in parts")
-    jobs({"job": 0, "town": 0}).write(tmp_path / "as a whole")
-    command = ["risk", "release.toml", "as a whole", "in parts"]
-    answer = run(*(str(tmp_path / each) if each != "risk" else each for each in command), "--json", status=0)
-    apart, whole = json.loads(answer.stdout)["releases"]
-    assert [Path(found["release"]).name for found in (apart, whole)] == ["in parts", "as a whole"]
-    assert apart["risk"] == pytest.approx(0.25 * 1 / 2 + 0.75 * 1 / 4)
-    # One is of a and u, four of b and u, six of b.
-    known = 0.25 * 1 + 0.75 * (1 / 4 + 1 / 6) / 2
-    assert (whole["risk"], whole["bounds"]) == (pytest.approx(known), pytest.approx([known, known]))
 
 
 def test_rules_and_levels_of_an_assessment_are_those_of_the_disclosed_table(tmp_path: Path) -> None:
@@ -206,33 +152,6 @@ def test_rules_and_levels_of_an_assessment_are_those_of_the_disclosed_table(tmp_
     assert found.table.disclosure.level_counts() == {"town": [0, 3, 0], "ill": [1, 2]}
     with pytest.raises(marginals.MarginalsError, match="levels 0 to 2"):
         marginals.risk.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 3})
-
-
-@pytest.mark.parametrize("margins", [[{"town": 0, "ill": 0}], [{"town": 1}, {"ill": 1}], [{"town": 1, "ill": 0}]])
-def test_labels_that_a_release_keeps_private_change_nothing_of_the_risk(
-    tmp_path: Path, margins: list[dict[str, int]]
-) -> None:
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"town": rng.choice(["A", "B", "C"], 300), "ill": rng.choice(["f", "g", "h"], 300)})
-    towns, ills = (
-        [("A", "x", "*"), ("B", "x", "*"), ("C", "C", "*")],
-        [("f", "v", "*"), ("g", "v", "*"), ("h", "h", "*")],
-    )
-    for name, rows in (("towns", towns), ("ills", ills)):
-        (tmp_path / f"{name}.csv").write_text("".join(";".join(row) + "\n" for row in rows))
-    ladders = 'town.hierarchy = "towns.csv"\nill.hierarchy = "ills.csv"\n'
-    found = assessed(tmp_path, "weights = { ill = 2.0, town = 1.0 }\n", ladders, frame)
-    risks = []
-    for labels in ("private", "public"):
-        attributes = {
-            "town": Attribute("quasi-identifier", marginals.Hierarchy.from_rows(towns), labels=labels),
-            "ill": Attribute("sensitive", marginals.Hierarchy.from_rows(ills), labels=labels),
-        }
-        risks.append(found.of_release(of_these_alone(marginals.read_table(frame, attributes), *margins), "it"))
-    private, public = risks
-    assert private.risk == pytest.approx(public.risk)
-    assert private.bounds == pytest.approx(public.bounds)
-    assert private.identification_probability == pytest.approx(public.identification_probability)
 
 
 _RNG = np.random.default_rng(3)
@@ -286,4 +205,4 @@ def test_values_that_only_a_dictionary_has_are_put_into_the_ladder(tmp_path: Pat
     groups = group[np.array([ages.code(str(age), 0) for age in WORKERS["age"]])]
     cooks = (WORKERS["job"] == "cook").to_numpy()
     expected = (groups == group[-1]) * (1 + cooks) + (groups == group[ages.code("21", 0)]) * cooks
-    assert found.of_table().counts[0].tolist() == expected.astype(int).tolist()
+    assert found.of_table().dictionaries[0].counts.tolist() == expected.astype(int).tolist()

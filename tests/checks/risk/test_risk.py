@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from brute_force import base_cells, covered
+from brute_force import covered
 from checks import (
     Constant,
     DecisionProblem,
@@ -42,13 +42,11 @@ from checks.risk.disclosure import (
 from checks.risk.harm import (
     Links,
     Objective,
-    Sensitivity,
     TradeOff,
     as_distribution,
     enlarged,
     harmonic_shares,
     linkage_losses,
-    release_risk,
     risk,
     score,
     uniform_links,
@@ -60,16 +58,13 @@ from filled_tables import flat_domain
 from marginals.errors import DisclosureRuleError, SensitivityError
 from models import (
     BoolArray,
-    Collection,
-    DataCube,
     Domain,
     DomainMismatchError,
     FloatArray,
     Hierarchy,
-    MaximumEntropy,
     Taxonomy,
 )
-from strategies import data_cubes, decomposable_collections, domains, hierarchies, margins, shape_cube
+from strategies import domains, hierarchies
 from work import compare_with_sorting
 
 
@@ -463,78 +458,6 @@ def test_where_the_proposition_says_nothing_neither_do_we() -> None:
     assert not precedes(known, Dictionary(Records(space, np.zeros((0, 1), dtype=np.intp)), np.zeros(0, dtype=np.int64)))
 
 
-# The risk of a release is what a walk over its maxent distribution says, and that of a table where it is one.
-
-
-def has_closed_form(sensitivity: Sensitivity) -> bool:
-    return not isinstance(sensitivity, Multiplicative) or all(len(term) == 1 for term in sensitivity.weights.terms)
-
-
-def base_rows(collection: Collection, space: RecordSpace) -> Records:
-    """One record for each row of the data behind a collection."""
-    table = collection.cube.table(sum(collection.domain.attribute_masks))
-    codes = {a: np.repeat(column, table.counts) for a, column in zip(table.attributes, table.codes)}
-    return Records.from_codes(space, codes)
-
-
-@settings(max_examples=60)
-@given(decomposable_collections(), st.data())
-def test_it_is_that_of_a_random_row_that_fits(collection: Collection, data: st.DataObject) -> None:
-    space = RecordSpace(collection.domain)
-    people = data.draw(records(space, max_size=5))
-    phi = data.draw(sensitivities(space, len(people)).filter(has_closed_form))
-    found = release_risk(collection, Dictionary(people), phi)
-    finest = list(collection.finest_levels.values())
-    expected = np.exp(MaximumEntropy(collection).log_probability(base_cells(space.domain))) * collection.cube.total
-    rows = Records.from_codes(space, base_cells(space.domain)).generalized(finest)
-    shown = people.generalized(finest)
-    for person in range(len(people)):
-        fits = rows.is_below(shown[np.full(len(rows), person)])
-        fitting = expected[fits].sum()
-        assert found.fitting[person] == pytest.approx(fitting, abs=1e-6)
-        same = np.sum([shown[np.array([person])].is_consistent_with(shown[np.array([o])]) for o in range(len(people))])
-        if fitting > 1e-9:
-            # Full cells are what is published of a row: base cells that read alike are one.
-            cells, cell = rows.distinct()
-            counts = np.bincount(cell, np.where(fits, expected, 0.0))
-            kept = counts > 0
-            harm = phi(cells, np.full(len(cells), person))[kept]
-            shares, link = counts[kept] / fitting, 1 / max(fitting, same, 1)
-            assert found.identification_probability[person] == pytest.approx(min(link, shares @ shares))
-            assert found.loss[person] == pytest.approx(min(harm @ shares * link, harm @ shares**2))
-        else:
-            assert found.loss[person] == 0
-
-
-@settings(max_examples=60)
-@given(data_cubes(), st.data())
-def test_one_marginal_risks_what_disclosing_that_table_does(cube: DataCube, data: st.DataObject) -> None:
-    """The dictionary being the table."""
-    collection = Collection.of(cube, [cube.domain.mask(data.draw(margins(cube.domain)))])
-    space = RecordSpace(collection.domain)
-    people = base_rows(collection, space)
-    phi = data.draw(sensitivities(space, len(people)).filter(has_closed_form))
-    finest = list(collection.finest_levels.values())
-    disclosed = people.generalized(finest)
-    found = release_risk(collection, Dictionary(people), phi)
-    assert found.loss == pytest.approx(losses(disclosed, Dictionary(people), Harm(phi)))
-    assert found.bounds == pytest.approx((found.risk, found.risk))
-
-
-@settings(max_examples=60)
-@given(decomposable_collections())
-def test_the_bounds_hold_for_the_rows_that_do_fit(collection: Collection) -> None:
-    space = RecordSpace(collection.domain)
-    people = base_rows(collection, space)
-    finest = list(collection.finest_levels.values())
-    true = 1 / consistent_counts(people.generalized(finest), Dictionary(people.generalized(finest)))
-    found = release_risk(collection, Dictionary(people), Constant(1))
-    for loss in (true, found.loss):
-        assert np.all(found.least_loss <= loss + 1e-9)
-        assert np.all(loss <= found.most_loss + 1e-9)
-    assert found.bounds[0] <= found.risk + 1e-9 <= found.bounds[1] + 2e-9
-
-
 # The best disclosure is what brute force finds, by record, on average and in the worst case; rules commute.
 
 
@@ -762,14 +685,7 @@ SHARES = [constant_shares(taxonomy) for taxonomy in CUSTOMERS.taxonomies]
 TWO = RecordSpace(flat_domain(a="xy"))
 BOTH = Records(TWO, np.array([[0], [1]]))
 ONE = Records(RecordSpace(flat_domain(a="x")), np.array([[0], [0]]))
-OF_SHAPES = Collection.of(shape_cube(), [shape_cube().domain.mask({"a": 0})])
-SHAPED = RecordSpace(OF_SHAPES.domain)
-PAIR = Weights(tuple(map(constant_shares, SHAPED.taxonomies)), ((0, 1),), np.ones(1))
 problem_of = partial(DecisionProblem, ONE[np.array([0])], (Dictionary(ONE[np.array([0])]),), Harm(Constant(1)))
-
-
-def ask(phi: Sensitivity) -> object:
-    return release_risk(OF_SHAPES, Dictionary(base_rows(OF_SHAPES, SHAPED)), phi)
 
 
 def shows(attribute: str, rows: Sequence[object], level: int) -> object:
@@ -785,9 +701,6 @@ def shows(attribute: str, rows: Sequence[object], level: int) -> object:
         *((SensitivityError, None, partial(harmonic_shares, CUSTOMERS.taxonomies[1], np.array(base)))
           for base in ([1.0, -1.0, 1.0], [1.0] * 5)),
         *((SensitivityError, None, partial(Constant, amount)) for amount in (-1.0, np.array([1.0, np.nan]))),
-        (SensitivityError, "interactions", lambda: ask(Multiplicative(PAIR))),
-        (SensitivityError, "constant, linear", lambda: ask(lambda records, _: np.ones(len(records)))),
-        (DomainMismatchError, None, lambda: release_risk(OF_SHAPES, Dictionary(BOTH), Constant(1))),
         (DomainMismatchError, "different attributes",
          lambda: consistent_counts(Records(RecordSpace(flat_domain(a="xz")), np.array([[0]])), Dictionary(BOTH))),
         *((DomainMismatchError, None, partial(Dictionary, BOTH, np.array(wrong))) for wrong in ([7, 7], [7], [7.5, 8])),

@@ -24,7 +24,6 @@ from marginals.charts import (
     tree_picture,
 )
 from marginals.pairs import pairs_shown
-from marginals.risk.assessment import BundleRisk, are_comparable
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
@@ -149,14 +148,6 @@ def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]
     edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
     line = risk_frontier(edge, [("best", 1.0, 1.0)])
     assert line is None or inside(line)
-
-
-def test_releases_over_different_base_values_are_not_drawn_together() -> None:
-    """Ages up to 149 instead of 119 add ln(150 / 120) to what is told of everybody, which says nothing about usefulness."""
-    known = [(2.5, 10.510), (2.7, 10.733)]
-    releases = [BundleRisk(str(i), 1, 0.1 * i, (0, 1), 0.5, *each) for i, each in enumerate(known)]
-    assert not are_comparable(releases)
-    assert are_comparable(releases[:1] * 2)
 
 
 def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
