@@ -458,7 +458,7 @@ def _people_table(config: Config, path: Path) -> PeopleTable:
     return PeopleTable(path.name, frame, identifier, frozenset(source.missing), decimal=source.decimal)
 
 
-def disclose_table(config: Config, target: OutputFile, *, keep_order: bool = False) -> int:
+def disclose_table(config: Config, target: OutputFile) -> int:
     """Write the table of a config as its rules disclose it, as CSV; return the number of rows. Raises InputError."""
     rules, names = config.risk.rules, config.source.used
     if not rules:
@@ -466,7 +466,7 @@ def disclose_table(config: Config, target: OutputFile, *, keep_order: bool = Fal
     if unknown := [rule.attribute for rule in rules if rule.attribute not in names]:
         raise InputError(f"risk.rules names {unknown[0]!r}, which is no attribute; these are {', '.join(names)}")
     table = disclose(config.read_rows(), rules)
-    target.write(table.frame(keep_order=keep_order).to_csv(index=False, lineterminator="\n").encode())
+    target.write(table.frame().to_csv(index=False, lineterminator="\n").encode())
     return len(table.rows)
 
 

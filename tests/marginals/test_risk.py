@@ -187,10 +187,11 @@ def test_every_engine_discloses_at_the_same_levels_and_their_risk_is_told(tmp_pa
     for engine in ("pandas", "duckdb"):
         (tmp_path / "release.toml").write_text(config.replace("[data]", f'[data]\nengine = "{engine}"'))
         out = tmp_path / "out.csv"
-        command = ["disclose", str(tmp_path / "release.toml"), "--out", str(out), "--keep-order", "--force"]
+        command = ["disclose", str(tmp_path / "release.toml"), "--out", str(out), "--force"]
         assert run(*command).exit_code == 0
         written = pd.read_csv(out, dtype=str)
-        assert all(written[name].tolist() == told[name].tolist() for name in ("age", "job", "ill"))
+        names = ["age", "job", "ill"]
+        assert sorted(zip(*(written[name] for name in names))) == sorted(zip(*(told[name] for name in names)))
 
 
 def test_values_that_only_a_dictionary_has_are_put_into_the_ladder(tmp_path: Path) -> None:

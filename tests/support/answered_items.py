@@ -465,10 +465,11 @@ def look_at_table(number: int, session: Session) -> None:
         ("--minimax", "--utility", 2),
     ):
         session.run("risk", "risk", "risk.toml", "--json", *options)
-    session.run("risk", "risk", "risk.toml", "--utility", 1, "--out", "shown.csv", "--keep-order")
-    session.run("disclose", "disclose", "risk.toml", "--out", "disclosed.csv", "--keep-order")
+    session.run("risk", "risk", "risk.toml", "--utility", 1, "--out", "shown.csv")
+    session.run("disclose", "disclose", "risk.toml", "--out", "disclosed.csv")
     for path in sorted(Path().glob("*.csv")):
-        session.note("tables", f"=== {path}\n{path.read_text()}")
+        lines = path.read_text().splitlines()  # the rows are shuffled
+        session.note("tables", "\n".join([f"=== {path}", *lines[:1], *sorted(lines[1:])]))
 
 
 def ask_for_help(session: Session) -> None:
