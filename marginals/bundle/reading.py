@@ -31,15 +31,15 @@ from marginals.bundle.content import (
     schema_of,
 )
 from marginals.bundle.imprint import NAMES, TITLE, Imprint
-from marginals.bundle.snapshot import Snapshot, has_hash, is_number, is_table
+from marginals.bundle.snapshot import Snapshot, has_hash, is_csv, is_number
 from marginals.errors import BundleError
-from marginals.keys import TEXTS
+from marginals.keys import TEXTS, Key, Keys, are, is_table, is_text, is_whole, one_of
 from marginals.messages import LONGEST_WORDS, is_words, printable
 from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
 from marginals.published_values import Part
 from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
-from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, RowsPerPerson
+from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON
 from models.arrays import IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import HierarchyError, MarginalsError, NotDecomposableError
@@ -64,6 +64,48 @@ def _naming(key: str, place: str = DESCRIPTOR) -> Iterator[None]:
         raise BundleError(place, f"{key}{error}") from None
 
 
+RELEASE_KEYS: Keys = {
+    "attributes": Key(lambda value: is_table(value) and value != {}, "name the attributes", required=True),
+    "privacy": Key(are(is_table), "be a list of claims"),
+    "rules": Key(
+        lambda value: isinstance(value, list) and len(value) <= MAX_RULES, f"be a list of at most {MAX_RULES} rules"
+    ),
+    "rows_per_person": Key(
+        lambda value: value == ANY or (is_whole(value) and 1 <= value <= MOST_ROWS_OF_A_PERSON),
+        f'be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}"',
+    ),
+    "turnover": one_of([KNOWN]),
+    "impossible": Key(
+        lambda value: are(is_table)(value) and len(value) <= MAX_PAIRS,
+        f"list at most {MAX_PAIRS:,} pairs of attributes with labels",
+    ),
+}
+"""Keys of a release whose form is checked before anything is read."""
+
+ATTRIBUTE_KEYS: Keys = {
+    "role": Key(
+        lambda value: value in (Role.QUASI_IDENTIFIER.value, Role.SENSITIVE.value),
+        "be quasi-identifier or sensitive",
+        True,
+    ),
+    "description": Key(is_words, f"be a line of at most {LONGEST_WORDS} characters"),
+    "values": Key(
+        lambda value: is_table(value) and all(map(is_words, value.values())),
+        f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
+    ),
+    "order": Key(are(is_text), "be a list of base values, lowest first"),
+    "label_form": one_of(LABEL_FORMS, str),
+}
+"""Keys of an attribute."""
+
+
+def _check_keys(where: str, content: Mapping[str, Any], keys: Keys) -> None:
+    for name, key in keys.items():
+        _require(
+            key.takes(content.get(name)) if name in content else not key.required, f"{where}.{name} must {key.must}"
+        )
+
+
 def read_bundle(folder: Path, deadline: Deadline = NEVER) -> BundleContent:
     """Read the content of the bundle in a folder.
 
@@ -80,6 +122,7 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     """
     package, release = snapshot.descriptor.package, snapshot.descriptor.release
     _check_form(package)
+    _check_keys("release", release, RELEASE_KEYS)
     roles = _roles(release)
     hierarchies = _hierarchies(snapshot, roles)
     domain = Domain.of({name: hierarchies[name] for name in roles})
@@ -90,7 +133,7 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
         if "marginal" in resource:
             table = tables[resource["path"]] = _marginal(snapshot, resource, domain)
             (further if resource["marginal"].get(FURTHER) else core).append(table.mask)
-        elif not is_table(resource) and has_hash(resource):
+        elif not is_csv(resource) and has_hash(resource):
             snapshot.listed_content(resource)
     _require(tables, "there is no marginal among the resources")
     _require(core, "every marginal is a further table, and there is none that they could stand beside")
@@ -108,10 +151,10 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
             claims,
             title,
             deadline,
-            _rows_per_person(release),
+            release.get("rows_per_person"),
             _codebook(release, domain),
             _rules(release, claims, [name for name, role in roles.items() if role is Role.SENSITIVE]),
-            _turnover_known(release),
+            "turnover" in release,
             _where(release, everything),
             _labels(release, everything),
             tuple(further),
@@ -137,21 +180,16 @@ def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]
 
 
 def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
-    attributes: Any = release.get("attributes")
-    _require(isinstance(attributes, dict) and attributes, "release.attributes must name the attributes")
+    attributes: Mapping[str, Any] = release["attributes"]
     _require(len(attributes) <= MAX_ATTRIBUTES, f"there are more than the {MAX_ATTRIBUTES:,} attributes that are read")
     _require(COUNT not in attributes, f"an attribute {COUNT!r} would give marginals two columns of this name")
-    roles = (Role.QUASI_IDENTIFIER.value, Role.SENSITIVE.value)
     for name, described in attributes.items():
-        role = described.get("role") if isinstance(described, dict) else None
-        _require(role in roles, f"release.attributes.{name}.role must be quasi-identifier or sensitive")
+        _check_keys(f"release.attributes.{name}", described if isinstance(described, dict) else {}, ATTRIBUTE_KEYS)
     return {name: Role(described["role"]) for name, described in attributes.items()}
 
 
 def _impossible(release: Mapping[str, Any], domain: Domain, roles: Mapping[str, Role]) -> tuple[ImpossiblePair, ...]:
-    pairs: Any = release.get("impossible", [])
-    is_list = isinstance(pairs, list) and len(pairs) <= MAX_PAIRS and all(isinstance(pair, dict) for pair in pairs)
-    _require(is_list, f"release.impossible must list at most {MAX_PAIRS:,} pairs of attributes with labels")
+    pairs = release.get("impossible", [])
     for pair in pairs:
         is_pair = all(TEXTS.takes(pair[name]) and roles.get(name) is Role.QUASI_IDENTIFIER for name in pair)
         _require(is_pair, "release.impossible must give lists of labels of two quasi-identifiers")
@@ -164,15 +202,9 @@ def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
     descriptions: dict[str, str] = {}
     values: dict[str, dict[str, str]] = {}
     for name in domain.attributes:
-        described, where = release["attributes"][name], f"release.attributes.{name}"
-        if "description" in described:
-            descriptions[name] = described["description"]
-            problem = f"{where}.description must be a line of at most {LONGEST_WORDS} characters"
-            _require(is_words(descriptions[name]), problem)
-        if meanings := described.get("values", {}):
-            problem = f"{where}.values must say of labels what they mean, in at most {LONGEST_WORDS} characters"
-            _require(isinstance(meanings, dict) and all(map(is_words, meanings.values())), problem)
-            values[name] = meanings
+        described = release["attributes"][name]
+        descriptions |= {name: described["description"]} if "description" in described else {}
+        values |= {name: meanings} if (meanings := described.get("values")) else {}
     book = Codebook(descriptions, values)
     problem = "release.attributes says in values what a label means that the release does not have"
     _require(book == book.of_labels(domain), problem)
@@ -207,18 +239,14 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
 
 
 def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hierarchy) -> Hierarchy:
-    where, form = f"release.attributes.{name}", described.get("label_form", LABEL_FORMS[0])
-    _require(form in LABEL_FORMS, f"{where}.label_form must be {' or '.join(LABEL_FORMS)}")
-    hierarchy = replace(hierarchy, has_names=form == "names")
+    hierarchy = replace(hierarchy, has_names=described.get("label_form") == "names")
     if "order" not in described:
         return hierarchy if hierarchy.has_names or role is not Role.SENSITIVE else in_known_order(hierarchy)
-    order = described["order"]
-    is_list = isinstance(order, list) and all(isinstance(label, str) for label in order)
-    _require(is_list, f"{where}.order must be a list of base values, lowest first")
     try:
-        return hierarchy.ordered_by(order)
+        return hierarchy.ordered_by(described["order"])
     except HierarchyError:
-        raise BundleError(DESCRIPTOR, f"{where}.order must list base values of its hierarchy, each once") from None
+        problem = f"release.attributes.{name}.order must list base values of its hierarchy, each once"
+        raise BundleError(DESCRIPTOR, problem) from None
 
 
 _BATCH = 1 << 16
@@ -276,8 +304,6 @@ def _columns(path: str, rows: Iterator[list[str]], domain: Domain, levels: Mappi
 
 def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Claim, ...]:
     entries = release.get("privacy", [])
-    is_list = isinstance(entries, list) and all(isinstance(claim, dict) for claim in entries)
-    _require(is_list, "release.privacy must be a list of claims")
     _require(len(entries) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS:,} claims that are checked")
     with _naming("release.privacy: "):
         claims = tuple(map(parse_claim, entries))
@@ -288,8 +314,6 @@ def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Clai
 
 def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Sequence[str]) -> tuple[AppliedRule, ...]:
     entries = release.get("rules", [])
-    is_list = isinstance(entries, list) and len(entries) <= MAX_RULES
-    _require(is_list, f"release.rules must be a list of at most {MAX_RULES} rules")
     with _naming("release.rules: "):
         rules = tuple(map(AppliedRule.from_json, entries))
         standard = {rule: named_rule(rule.name).applied(sensitive) for rule in rules if rule.name in rule_names()}
@@ -298,20 +322,6 @@ def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Seque
     demanded = {claim for rule in rules for claim in rule.claims}
     _require(demanded <= {*claims}, "release.rules demands what release.privacy does not claim")
     return rules
-
-
-def _rows_per_person(release: Mapping[str, Any]) -> RowsPerPerson:
-    number: RowsPerPerson = release.get("rows_per_person", ANY)
-    _require(
-        number == ANY or (type(number) is int and 1 <= number <= MOST_ROWS_OF_A_PERSON),
-        f'release.rows_per_person must be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}"',
-    )
-    return number if "rows_per_person" in release else None
-
-
-def _turnover_known(release: Mapping[str, Any]) -> bool:
-    _require(release.get("turnover", KNOWN) == KNOWN, f'release.turnover must be "{KNOWN}"')
-    return "turnover" in release
 
 
 def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels | None:
@@ -372,7 +382,7 @@ _FORM = TABLE | dict.fromkeys(("name", "path", "bytes", "hash", "schema", "margi
 def _check_form(package: Mapping[str, Any]) -> None:
     _refuse((key for key in package if key in _PACKAGE_OBEYED), DESCRIPTOR)
     for number, resource in enumerate(package["resources"]):
-        if is_table(resource):
+        if is_csv(resource):
             _refuse(_differing(f"resources[{number}]", _FORM | resource, _FORM), DESCRIPTOR)
 
 
@@ -403,10 +413,8 @@ def _differing(place: str, content: Any, form: Any) -> Iterator[str]:
 _CLAIM = dict.fromkeys(("criterion", "k", "diversity", "sensitive", "level", "basis"))
 _DEMAND = {"says": None, "claims": [_CLAIM]}
 _RELEASE: Mapping[str, Any] = {
-    **dict.fromkeys(
-        ("format", "rows", "rows_per_person", "turnover", "where", "occurring", "information", "impossible")
-    ),
-    "attributes": {"*": dict.fromkeys(("role", "description", "values", "order", "label_form"))},
+    **dict.fromkeys(("format", "rows", *RELEASE_KEYS, "where", "occurring", "information")),
+    "attributes": {"*": dict.fromkeys(ATTRIBUTE_KEYS)},
     "privacy": [_CLAIM],
     "rules": [{**dict.fromkeys(("name", "title", "source", "unchecked")), "demands": [_DEMAND]}],
     "imprint": dict.fromkeys(NAMES[1:]),
@@ -426,7 +434,7 @@ def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
     yield from (key for key, value in package.items() if key not in checked or checked[key] not in (..., value))
     yield from _unknown("release", package["release"], _RELEASE)
     for number, resource in enumerate(package["resources"]):
-        if not is_table(resource):
+        if not is_csv(resource):
             yield f"the file {resource['path']}"
             continue
         yield from _unknown(f"resources[{number}]", resource, _RESOURCE)

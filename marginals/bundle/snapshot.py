@@ -75,7 +75,7 @@ class Descriptor:
     @property
     def other_pages(self) -> list[str]:
         """Paths of the pages that it declares beside its report."""
-        others = (resource for resource in self.resources if not is_table(resource))
+        others = (resource for resource in self.resources if not is_csv(resource))
         return [r["path"] for r in others if r.get("mediatype") == _PAGE or re.search(r"\.x?html?$", r["path"], re.I)]
 
     @property
@@ -107,7 +107,7 @@ def digest(content: bytes) -> str:
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def is_table(resource: Mapping[str, Any]) -> bool:
+def is_csv(resource: Mapping[str, Any]) -> bool:
     """Return whether a resource is a marginal or a hierarchy."""
     return "marginal" in resource or "hierarchy" in resource
 
@@ -236,7 +236,7 @@ class Snapshot:
         sizes: dict[PurePosixPath, tuple[int, str]] = {}
         for file in descriptor.files:
             size = _stated_bytes(file)
-            is_read = is_table(file) or has_hash(file) or file is descriptor.report
+            is_read = is_csv(file) or has_hash(file) or file is descriptor.report
             if is_read and size is not None and size <= MAX_FILE_BYTES:
                 path = PurePosixPath(file["path"])
                 sizes[path] = max((size, file["path"]), sizes.get(path, (0, "")))
