@@ -13,17 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from io import BufferedReader, RawIOBase, TextIOWrapper
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from marginals.errors import InputError
 from marginals.files import open_regular
 from marginals.tables.layout import LOOKED_AT, Header, Layout, Lines, footnote, is_header, likely_header
-from marginals.tables.opening import decompressed, not_in_utf8, reading
+from marginals.tables.opening import decompressed, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -33,12 +33,12 @@ AUTO = "auto"
 """UTF-8, or what the mark at the beginning of a file says."""
 
 LONGEST_HEADER = 1 << 20
-"""Bytes of the first line of a CSV file; a longer one names no columns of people."""
+"""Characters of the first line of a CSV file; a longer one names no columns of people."""
 
 MOST_COLUMNS = 10_000
 
 LONGEST_LINE = 1 << 24
-"""Bytes of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
+"""Characters of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
 
 _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
@@ -89,26 +89,27 @@ class FileForm:
 
     def recoded_from(self, path: Path) -> str | None:
         """The encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
-        if self.encoding != AUTO:
-            name = codecs.lookup(self.encoding).name
-            return None if name in ("utf-8", "utf-8-sig", "ascii") else name
+        declared = None if self.encoding == AUTO else codecs.lookup(self.encoding).name
+        if declared is not None and not declared.startswith(("utf-16", "utf-32")):
+            return None if declared in ("utf-8", "utf-8-sig", "ascii") else declared
         with reading(path), decompressed(path) as stream:
             begin = stream.read(4)
-        marked = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
+        marked = next((name for mark, name in _MARKS if begin.startswith(mark)), declared)
         return marked or next((name for begins, name in _UNMARKED if begins.match(begin)), None)
 
     @contextmanager
-    def opened(self, path: Path) -> Iterator[BinaryIO]:
-        """The bytes of a file in UTF-8, decompressed. InputError for a line without end, others as of `decompressed`."""
-        encoding = self.recoded_from(path)
-        with decompressed(path) as stream:
-            yield cast("BinaryIO", BufferedReader(_Text(stream, path.name, encoding), _BLOCK))
-
-    @contextmanager
     def text(self, path: Path) -> Iterator[TextIOWrapper]:
-        """The lines of a file with their ends."""
-        with self.opened(path) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
-            yield lines
+        """Open a file, decompressed, as lines with their ends. Raises InputError for a line without an end."""
+        encoding = self.recoded_from(path)
+        try:
+            with decompressed(path) as stream, _Lines(stream, path.name, encoding or "utf-8-sig") as lines:
+                yield lines
+        except UnicodeError:
+            if encoding is None:
+                raise
+            raise InputError(
+                f"{path.name} is not in {encoding}; name another data.encoding, or convert it to UTF-8"
+            ) from None
 
     def with_likely_header(self, rows: Lines) -> "FileForm":
         """The same with the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
@@ -153,20 +154,16 @@ def too_many_columns(name: str) -> InputError:
 
 def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
     _refuse_hole(path)
-    with form.opened(path) as stream:
-        begin = stream.read(LONGEST_HEADER + 1).removeprefix(b"\xef\xbb\xbf")
-    line = re.split(rb"[\r\n]", begin.lstrip(), maxsplit=1)[0]
-    if len(begin) > LONGEST_HEADER:
-        if not line or begin.endswith(line):
+    with form.text(path) as stream:
+        text = stream.read(LONGEST_HEADER + 1)
+    if len(text) > LONGEST_HEADER:
+        line = re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]
+        if not line or text.endswith(line):
             raise InputError(
-                f"the first line of {path.name} is longer than the {LONGEST_HEADER} bytes that are read of a header; it "
-                "must be CSV with a header"
+                f"the first line of {path.name} is longer than the {LONGEST_HEADER} characters that are read of a header; "
+                "it must be CSV with a header"
             )
-        begin = begin[: max(begin.rfind(b"\n"), begin.rfind(b"\r")) + 1]
-    try:
-        text = begin.decode()
-    except UnicodeDecodeError:
-        raise not_in_utf8(path.name) from None
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
     lines, separator, begins = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text), form.separator, 0
     if lines and (named := re.fullmatch(r'"?sep=(.)"?[,;\t|]*\s*', lines[0])):
         separator, begins = named[1], 1
@@ -232,48 +229,23 @@ def _refuse_hole(path: Path) -> None:
         raise InputError(f"{path.name} has a hole, zeros instead of text: it was not written to its end; get it whole")
 
 
-class _Text(RawIOBase):
-    """The bytes of a stream in UTF-8, whose lines have an end. encoding: of the stream; None for UTF-8.
+class _Lines(TextIOWrapper):
+    """Text of a file in which every line ends, so that no reader takes a file of zeros into memory."""
 
-    Raises InputError, naming the file, for bytes that the encoding does not have, and for a line without an end.
-    """
+    def __init__(self, stream: BinaryIO, name: str, encoding: str) -> None:
+        super().__init__(stream, encoding, newline="")
+        self._file, self._since_break = name, 0
 
-    def __init__(self, stream: BinaryIO, name: str, encoding: str | None = None) -> None:
-        self._stream, self._name, self._encoding = stream, name, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
-        self._ready, self._ended, self._since_break = b"", False, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        while not self._ready and not self._ended:
-            block = self._stream.read(len(view))
-            self._ended = not block
-            self._ready = self._recoded(block) if self._decoder else block
-        taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
-        self._note(taken)
-        view[: len(taken)] = taken
-        return len(taken)
-
-    def _recoded(self, block: bytes) -> bytes:
-        assert self._decoder is not None
-        try:
-            return self._decoder.decode(block, final=self._ended).encode()
-        except UnicodeError:
-            raise InputError(
-                f"{self._name} is not in {self._encoding}; name another data.encoding, or convert it to UTF-8"
-            ) from None
-
-    def _note(self, block: bytes) -> None:
-        last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+    def read(self, size: int | None = -1) -> str:
+        block = super().read(size)
+        last = max(block.rfind("\n"), block.rfind("\r"))
         self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
         if self._since_break > LONGEST_LINE:
             raise InputError(
-                f"{self._name} has a line of more than the {LONGEST_LINE} bytes that are read of one; it must be CSV with a "
-                "header and a line a row"
+                f"{self._file} has a line of more than the {LONGEST_LINE} characters that are read of one; it must be CSV "
+                "with a header and a line a row"
             )
+        return block
 
 
 def likely_form(path: Path, header: Header = None) -> FileForm:
@@ -296,8 +268,9 @@ def _likely_encoding(path: Path) -> str:
             while lines.read(_BLOCK):
                 pass
             return AUTO
-        with PLAIN.opened(path) as stream:
-            sample = b"".join(islice((line for line in stream if not line.isascii()), _LIKENESS))[:_BLOCK]
+        with FileForm(encoding="latin-1").text(path) as lines:
+            beyond = (line for block in _whole_lines(lines) for line in block.split("\n") if not line.isascii())
+            sample = "\n".join(islice(beyond, _LIKENESS))[:_BLOCK].encode("latin-1")
     guess = "cp1252"
     if find_spec("charset_normalizer"):
         from charset_normalizer import from_bytes
@@ -342,8 +315,8 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
     line = layout.line.encode()
     pattern = re.compile(rb"(?:\A|[\r\n])" + re.escape(line) + rb"(?=[\r\n]|\Z)")
     try:
-        with reading(path), form.opened(path) as stream:
-            for block in _whole_lines(stream):
+        with reading(path), form.text(path) as lines:
+            for block in map(str.encode, _whole_lines(lines)):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
                     places = np.flatnonzero(codes == _QUOTE)
@@ -365,11 +338,11 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
 _QUOTE = ord('"')
 
 
-def _whole_lines(stream: BinaryIO) -> Iterator[bytes]:
-    rest = stream.read(_SCANNED).removeprefix(b"\xef\xbb\xbf")
+def _whole_lines(stream: TextIOWrapper) -> Iterator[str]:
+    rest = stream.read(_SCANNED)
     while block := stream.read(_SCANNED):
         rest += block
-        cut = (rest.rfind(b"\n") + 1) or (rest.rfind(b"\r", 0, -1) + 1)
+        cut = (rest.rfind("\n") + 1) or (rest.rfind("\r", 0, -1) + 1)
         if cut:
             yield rest[:cut]
             rest = rest[cut:]

@@ -423,16 +423,15 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
 
     with (
         _rows_refused(path, form),
-        form.opened(path) as stream,
+        form.text(path) as lines,
         pd.read_csv(
-            stream,
+            lines,
             sep=layout.separator,
             header=None,
             names=range(len(layout.names)),
             skiprows=layout.skipped,
             dtype=str,
             keep_default_na=False,
-            encoding="utf-8-sig",
             chunksize=rows,
             index_col=None,
         ) as chunks,
