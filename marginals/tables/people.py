@@ -18,13 +18,13 @@ from marginals.messages import few
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
-    Engine,
     InOrder,
     Source,
     Values,
     concatenated,
     merged,
 )
+from marginals.tables.frames import DuckRows
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
 from marginals.tables.words import people_words
@@ -128,7 +128,7 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
     """Those of some columns that repeat. missing: texts that stand for no value, beside null and NaN."""
     for key in keys:
         try:
-            if isinstance(source, Engine):
+            if isinstance(source, DuckRows):
                 values, rows = source.occurrences(key, missing)
             else:
                 read = source.distinct_rows([key])
@@ -270,7 +270,7 @@ def people_rows(
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
     chosen = [*unit.columns, *columns]
     if not unit.needs_order:
-        if isinstance(source, Engine):
+        if isinstance(source, DuckRows):
             return source.rows_by(unit.columns[0], chosen[1:], most)
         return [source.distinct_rows(chosen)]
     if not isinstance(source, InOrder):

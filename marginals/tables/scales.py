@@ -118,7 +118,7 @@ def decimal_bands(labels: Sequence[str]) -> Scale:
 def round_numbers(labels: Sequence[str]) -> Scale | None:
     """Scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
-    A stretch is named after the roundest numbers between its values and those beside it, so its name tells little of
+    A stretch is named after the roundest numbers between its values and those beside it. So its name tells little of
     them.
 
     >>> scale = round_numbers(["61.24", "58.97", "63.5", "70.31"])

@@ -20,7 +20,7 @@ from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
-from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values
+from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import (
     ENGINES,
     counts_column,
@@ -30,6 +30,7 @@ from marginals.tables.engines import (
     machine_memory,
 )
 from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
+from marginals.tables.frames import DuckRows
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
@@ -264,7 +265,7 @@ class Reading:
         """Which rows have a value of each column, whatever columns they have."""
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
-    def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
+    def counted_out_of_core(self, engine: DuckRows, limit: int, k: int) -> Table:
         """The table, its rows left in the engine but for what a release with classes of k rows can use.
 
         limit: cells that fit into memory.
@@ -626,7 +627,7 @@ class TableSource:
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         columns = list(self.used)
-        if not isinstance(opened, Engine):
+        if not isinstance(opened, DuckRows):
             return self._counted_in_memory(reading, opened.distinct_rows(columns))
         if (rows := opened.distinct_rows_up_to(limit, columns)) is not None:
             return self._counted_in_memory(reading, rows)

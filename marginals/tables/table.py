@@ -11,7 +11,8 @@ import numpy as np
 from checks.impossible import ImpossiblePair
 from marginals.errors import InputError
 from marginals.tables.attribute import Codebook, Harm, Role
-from marginals.tables.distinct_rows import Engine, Recoding
+from marginals.tables.distinct_rows import Recoding
+from marginals.tables.frames import DuckRows
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from marginals.tables.values import NumberFormat
@@ -40,7 +41,7 @@ class OutOfCoreCounts:
     level that a release can use. `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
-    engine: Engine
+    engine: DuckRows
     domain: Domain
     recodings: Mapping[str, Recoding]
     singles: tuple[ContingencyTable, ...]
@@ -135,7 +136,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
     return levels
 
 
-def kept_counts(engine: Engine, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+def kept_counts(engine: DuckRows, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():
