@@ -24,7 +24,7 @@ import numpy as np
 from checks.attacks.algorithm import CertainRange, FittedLevelDisclosure, level_told
 from marginals.bundle.content import BundleContent
 from marginals.tables.attribute import MISSING
-from marginals.tables.group_names import GroupNaming, Listing
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import unnamed_ladder
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, IndexArray
@@ -66,10 +66,10 @@ def _examined(
     naming, ladder = truth.naming.get(name), truth.ladders[name]
     if not isinstance(naming, GroupNaming) or not ladder.is_by_counts:
         return replace(disclosure, note="its levels were fitted to more than how often each value occurs")
-    if naming.listing is Listing.OCCURRING and not (naming.scale and naming.scale.is_gapless):
+    if naming.listing == "occurring" and not (naming.scale and naming.scale.is_gapless):
         return replace(disclosure, note="no list says which values there can be")
     hierarchy, counted = truth.domain.hierarchy(name), truth.cube.table(truth.domain.mask({name: 0}))
-    if name in truth.counts_missing and naming.missing is None and naming.listing is not Listing.PUBLIC:
+    if name in truth.counts_missing and naming.missing is None and naming.listing != "public":
         # None is missing here, but nothing that is published says so.
         missing, given = naming.given.size(naming.start), naming.given.with_value_apart(MISSING)
         naming, hierarchy = replace(naming, given=given, missing=missing), hierarchy.with_value_apart(MISSING)
@@ -105,7 +105,7 @@ class _Shown:
         """The rows of each group of the finest level and its labels; and its values, where a release tells them."""
         codes = np.flatnonzero(rows)
         labels = [np.array(ladder.labels[level])[ladder.lift(levels[0], level)[codes]] for level in levels]
-        if self.naming.listing is not Listing.PUBLIC:
+        if self.naming.listing != "public":
             return {*zip(rows[codes].tolist(), *labels)}
         members = self.naming.members(ladder, levels[0])
         return {*zip(rows[codes].tolist(), *labels, (tuple(members[code].tolist()) for code in codes))}
@@ -197,7 +197,7 @@ def _parts(shown: _Shown) -> Iterator[_Part]:
     groups = list(zip(naming.members(shown.hierarchy, finest), rows))
     occurring = naming.named(shown.hierarchy, finest, shown.base, shown.least).occurring
     is_clear = [
-        naming.listing is Listing.PUBLIC
+        naming.listing == "public"
         or (count > 0 and occurring.get(label) != 0 and not _has_two_meanings(naming, members, label))
         for (members, count), label in zip(groups, labels)
     ]
