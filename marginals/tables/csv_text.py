@@ -1,6 +1,6 @@
-"""CSV as text: its separator, encoding and lines, and what is refused of it whatever engine reads the rows.
+"""CSV as text: its separator, encoding and lines, and refusals that do not depend on the engine.
 
-Whatever the encoding, readers get UTF-8: UTF-8 itself as it is, everything else recoded as it is read.
+UTF-8 is read as it is, and everything else is recoded.
 """
 
 import codecs
@@ -27,31 +27,31 @@ from marginals.tables.opening import decompressed, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
-"""What can stand between the columns of a CSV file."""
+"""Signs between the columns of a CSV file."""
 
 AUTO = "auto"
-"""UTF-8, or what the mark at the beginning of a file says."""
+"""UTF-8, or the encoding of the mark at the beginning of a file."""
 
 LONGEST_HEADER = 1 << 20
-"""Characters of the first line of a CSV file; a longer one names no columns of people."""
+"""Most characters of the first line of a CSV file; a longer one names no columns of people."""
 
 MOST_COLUMNS = 10_000
 
 LONGEST_LINE = 1 << 24
-"""Characters of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
+"""Most characters of a line; a longer one is a hole of a sparse file, or zeros that were compressed."""
 
 _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-"""The longer ones first: that of UTF-32 begins as that of UTF-16."""
+"""Marks of encodings, the longer ones first: that of UTF-32 begins as that of UTF-16."""
 
 _UNMARKED = ((re.compile(rb"(?s)(?:[^\0]\0){2}"), "utf-16-le"), (re.compile(rb"(?s)(?:\0[^\0]){2}"), "utf-16-be"))
-"""How UTF-16 begins without a mark."""
+"""Beginnings of UTF-16 without a mark."""
 
 _BLOCK = 1 << 16
 
 
 def is_encoding(name: object) -> bool:
-    """Whether a name is "auto" or that of an encoding of text in which a line break and a comma are themselves.
+    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves.
 
     >>> [is_encoding(name) for name in ("auto", "cp1252", "rot13", "utf-7", "none")]
     [True, True, False, False, False]
@@ -68,9 +68,8 @@ def is_encoding(name: object) -> bool:
 
 @dataclass(frozen=True)
 class FileForm:
-    r"""How files are written whose form they do not say themselves, by keys of the section [data] of a config.
-
-    Raises InputError for a header that is no line or lines.
+    r"""Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line or
+    lines.
 
     >>> FileForm("\t", "cp1252").encoding
     'cp1252'
@@ -83,12 +82,10 @@ class FileForm:
 
     def __post_init__(self) -> None:
         if not is_header(self.header):  # config checks the others, too
-            raise InputError(
-                f"the header is a line, from 1, or a list of lines, such as 3 or [3, 4], not {self.header!r}"
-            )
+            raise InputError(f"the header is a line, from 1, or a list such as [3, 4], not {self.header!r}")
 
     def recoded_from(self, path: Path) -> str | None:
-        """The encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
+        """Return the encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
         declared = None if self.encoding == AUTO else codecs.lookup(self.encoding).name
         if declared is not None and not declared.startswith(("utf-16", "utf-32")):
             return None if declared in ("utf-8", "utf-8-sig", "ascii") else declared
@@ -112,14 +109,14 @@ class FileForm:
             ) from None
 
     def with_likely_header(self, rows: Lines) -> "FileForm":
-        """The same with the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
+        """Add the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
         filled = [(number, row) for number, row in rows if any(text.strip() for text in row)]
         if self.header is not None or not filled or (likely := likely_header(filled)) == (filled[0][0],):
             return self
         return replace(self, header=likely if len(likely) > 1 else likely[0])
 
     def layout(self, path: Path) -> Layout:
-        """Where the names and rows of a file are. Raises InputError for no header, or another separator."""
+        """Return the places of names and rows. Raises InputError for no header, or another separator."""
         with reading(path):
             first = _first_lines(path, self)
             if max((len(row) for _, row in first.rows), default=0) > MOST_COLUMNS:
@@ -142,7 +139,7 @@ class FileForm:
 
 
 PLAIN = FileForm()
-"""What is taken for granted."""
+"""Form that is assumed."""
 
 
 def too_many_columns(name: str) -> InputError:
@@ -182,7 +179,7 @@ def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
 
 
 _SPACED = re.compile('"[^"]*"( "[^"]*")+')
-"""The names of columns as `write.table` of R writes them."""
+"""Names of columns as `write.table` of R writes them."""
 
 
 class _FirstLines(NamedTuple):
@@ -192,7 +189,7 @@ class _FirstLines(NamedTuple):
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
-    """The separator by which nearly all of the first lines fall into as many columns as the one that names them."""
+    """Separator by which nearly all first lines fall into as many columns as the one that names them."""
     best, most = _first_lines(path, form).separator, 1
     for other in SEPARATORS:
         first = _first_lines(path, replace(form, separator=other))
@@ -214,7 +211,7 @@ _HOLE = 4096
 
 
 def _refuse_hole(path: Path) -> None:
-    """Raise InputError for a sparse file, which may be larger than any disk: what reads tables would read all its zeros."""
+    """Raise InputError for a sparse file, which may be larger than any disk: readers would read all its zeros."""
     if not hasattr(os, "SEEK_HOLE"):
         return
     with open_regular(path) as stream:
@@ -249,10 +246,7 @@ class _Lines(TextIOWrapper):
 
 
 def likely_form(path: Path, header: Header = None) -> FileForm:
-    """Return how a CSV file is most likely written, as far as its first lines tell; people must check it.
-
-    header: the lines that name the columns, if somebody says so.
-    """
+    """Return the most likely form of a CSV file, by its first lines. header: the lines that name the columns, if known."""
     form = FileForm(encoding=_likely_encoding(path), header=header)
     with reading(path):
         form = replace(form, separator=_likely_separator(path, form))
@@ -282,7 +276,7 @@ def _likely_encoding(path: Path) -> str:
 
 
 _FEW = 8
-"""Bytes beyond ASCII, fewer of which tell no script."""
+"""Fewest bytes beyond ASCII that show a script."""
 
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
 _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
@@ -292,23 +286,24 @@ _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb180
 _ODD = re.compile(
     "\ufffd|[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]|[a-zß-öø-ÿ][À-ÖØ-Þ]"
 )
-"""A letter, a sign other than an apostrophe or a dot, and a letter; figures and currencies beside letters, but for m²; or a
-capital letter that ASCII lacks after a small one; or what is no letter at all."""
+"""Signs of a wrong encoding: a sign within a word, figures and currencies beside letters, but for m², or a capital
+letter that ASCII lacks after a small one.
+"""
 
 
-# What is refused of CSV files, whatever engine reads them: one pass over the bytes finds most files without any of it, and
-# only one that may have it is parsed here. Some engines fill broken rows up, others pass over stray quotes.
+# One pass over the bytes finds most files without a fault; others are parsed here. Some engines fill broken rows up, others
+# pass over stray quotes.
 
 
 class Scan(NamedTuple):
-    """What one pass over a CSV file finds: a refusal, and whether its lines end in several ways."""
+    """Result of one pass over a CSV file: a refusal, and whether its lines end in several ways."""
 
     refusal: InputError | None = None
     has_mixed_ends: bool = False
 
 
 def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
-    """Look at the bytes of a whole CSV file, which engines read by its layout."""
+    """Look at all bytes of a CSV file, which engines read by its layout."""
     special = np.zeros(256, dtype=bool)
     special[list(f'\r\n"{layout.separator}'.encode())] = True
     is_suspect, headers, last, ends = False, 0, b"", Counter[bytes]()
@@ -380,9 +375,7 @@ _OPEN_QUOTE = "has a quoted field that does not end"
 
 
 def broken_row(path: Path, form: FileForm) -> InputError | None:
-    r"""Return the sentence for the first broken row of a CSV file, which names its line and quotes nothing.
-
-    None where there is no such row, or the file cannot be read.
+    r"""Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -453,11 +446,10 @@ def _quotes(row: list[str], fields: list[str], separator: str, resembles_rows: C
 
 
 def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[str]], bool]:
-    """Whether the lines of one row look like several: each has as many fields, most of them as in other rows."""
+    """Test whether the lines of one row look like several rows: most of their fields are as in other rows."""
     width, separator = len(layout.names), layout.separator
 
     def fields_of(line: str) -> list[str]:
-        """The fields of a line by itself, whether a quote in it is a stray one or not; none if they are not as many."""
         whole = next(csv.reader([line], delimiter=separator), [])
         texts = whole if len(whole) == width else line.rstrip("\r\n").split(separator)
         return [text.strip('" \r\n') for text in texts] if len(texts) == width else []
@@ -480,4 +472,4 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
 
 
 _LIKENESS = 2_000
-"""Lines by which it is told what a row looks like."""
+"""Lines that show what a row looks like."""

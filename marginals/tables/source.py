@@ -1,4 +1,4 @@
-"""Where a table comes from and how it is read, in one value: what every function takes that reads one."""
+"""Tables as they can be read: rows of a file or frame, with the settings of their columns."""
 
 import re
 from collections import Counter
@@ -89,20 +89,20 @@ if TYPE_CHECKING:
 
 
 _PERSON = Attribute(Role.IDENTIFIER)
-"""What is known of the column that says whose row it is."""
+"""Role of the column that says whose row it is."""
 
 
 Ladder = Callable[[Hierarchy], Hierarchy]
-"""Levels of another release, which it puts above the base values of a hierarchy."""
+"""Function that puts levels of another release above the base values of a hierarchy."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """An opened source, and what each column of it that is used is taken for.
+    """Opened source, with the meaning of each column that is used.
 
     observed: whether only base values that occur are in the domain. k: rows of the smallest groups of fitted ladders.
-    ladders: of attributes that take the levels of another release. part: values of a part. `grouping` adds the numbers, how
-    each column writes them (None for words and codes), its unreadable rows, and the value of each spelling.
+    ladders: of attributes that take the levels of another release. part: values of a part. `grouping` adds the form of
+    each column's numbers, its unreadable rows, and the value of each spelling.
     """
 
     source: Source
@@ -119,14 +119,13 @@ class Reading:
 
     @cached_property
     def roles(self) -> dict[str, Role]:
-        """The roles of the columns."""
+        """Roles of the columns."""
         return {column: attribute.role for column, attribute in self.attributes.items()}
 
     def grouping(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
-        """The same reading, which knows how each column writes numbers, and has bands for sensitive numbers and dates.
+        """Add the form of each column's numbers, and bands for sensitive numbers and dates.
 
-        occurring: the texts of each column, and their rows. Where a column writes numbers, what is said of its values is
-        known by the numbers too. Raises InputError as `in_groups` does.
+        occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
         """
         numbers, unreadable, spelled = {}, {}, {}
         for column, attribute in self.attributes.items():
@@ -164,7 +163,7 @@ class Reading:
         return attribute.with_labels(lambda label: self.spelled[column].get(label, label))
 
     def counted(self, rows: DistinctRows) -> Table:
-        """The table from its distinct rows, whose values are known."""
+        """Count distinct rows whose values are known."""
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
@@ -200,7 +199,7 @@ class Reading:
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
-        """The table of some of the distinct rows, to whose counts its levels are fitted, with the table of all.
+        """Count some of the distinct rows, to which levels are fitted, with the table of all.
 
         Raises InputError for a condition that no level decides, or on a sensitive attribute, and if no row meets it.
         """
@@ -222,7 +221,7 @@ class Reading:
         return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """Return the domain, the narrow base codes of the rows that lack no value, and which rows these are.
+        """Return the domain, the base codes of the rows that lack no value, and which rows these are.
 
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
@@ -257,19 +256,16 @@ class Reading:
         return Domain.of(hierarchies), base_codes, complete
 
     def complete(self, rows: DistinctRows) -> BoolArray:
-        """Which rows lack no value: shape (rows,)."""
+        """Return which rows lack no value: shape (rows,)."""
         whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self.present(rows).values()])
         return whole
 
     def present(self, rows: DistinctRows) -> dict[str, BoolArray]:
-        """Which rows have a value of each column, whatever columns they have."""
+        """Return which rows have a value of each of their columns."""
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
     def counted_out_of_core(self, engine: DuckRows, limit: int, k: int) -> Table:
-        """The table, its rows left in the engine but for what a release with classes of k rows can use.
-
-        limit: cells that fit into memory.
-        """
+        """Count in the engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
@@ -336,7 +332,7 @@ class Reading:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
+        """Values of a column in one spelling, None for no value, or MISSING where it is counted."""
         attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
         instead = MISSING if attribute.counts_missing else None
         absent = attribute.absent(texts, self.missing, self.decimal)
@@ -348,7 +344,7 @@ class Reading:
     def _recoding(
         self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
     ) -> tuple[Hierarchy, Recoding]:
-        """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
+        """Hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
         sizes: rows that count with each value. alike: tables of the base values with other columns, to fit a ladder by.
         """
@@ -441,32 +437,32 @@ def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
 
 
 def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
-    """The columns that some row lacks a value in, those of most rows first."""
+    """Return the columns that some row lacks a value in, those of most rows first."""
     return {column: rows for column, rows in sorted(lacking.items(), key=lambda item: -item[1]) if rows}
 
 
 UNIT = keys_of(Unit)
 
 _BYTES_OF_CELL = 128
-"""Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
+"""Memory of a distinct row while it is counted: codes, key, count, and their sort."""
 
 _TEXTS_OF_PEOPLE = 4
-"""Times that a row takes more while it is chosen which of a person count: most have a person's text of their own."""
+"""Ratio of that memory with persons to without, since most have a text of their own."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSource:
-    """A table that can be read: where its rows are, what its columns are, and how it is read.
+    """Table that can be read: its rows, its columns, and the way to read them.
 
     Parameters are the keys of the section [data] of a config (docs/config.md), and:
 
-    origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of them.
-    attributes: what each column is; columns that are not named are ignored. missing: texts that stand for no value, beside
-    null and NaN. memory: bytes to make do with; None is half of the machine's. ladders: of attributes that take the levels
-    of another release. where: the part of the table, such as `marginals.Part("age >= 21")`. None means all. impossible:
-    pairs of labels of two attributes that everybody knows nobody to have, if they are confirmed.
+    origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of
+    them. attributes: by column; others are ignored. missing: texts that stand for no value, as null and NaN do. memory:
+    bytes to use; None is half of the machine's. ladders: of attributes that take the levels of another release. where:
+    the part of the table, such as `marginals.Part("age >= 21")`. impossible: pairs of labels that nobody can have, if
+    confirmed.
 
-    Raises InputError for what none of these can be; whether files are there is seen when they are read.
+    Raises InputError for impossible settings; files are looked at when they are read.
 
     >>> from marginals.example import attributes, frame
     >>> source = TableSource(origin=frame, attributes=attributes)
@@ -545,12 +541,12 @@ class TableSource:
 
     @property
     def used(self) -> dict[str, Attribute]:
-        """The attributes that can be published: quasi-identifiers and sensitive ones."""
+        """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
-        """The attributes that are used; sensitive ones without an order take that of a frame, if it has their values."""
+        """Used attributes; sensitive ones without an order take that of a frame, if it has their values."""
         orders = given_orders(self.origin) if self.path is None else {}
         return {
             column: replace(attribute, order=orders[column])
@@ -561,22 +557,22 @@ class TableSource:
 
     @property
     def unit(self) -> Unit:
-        """What is counted: rows, or people."""
+        """Unit that is counted: rows, or people."""
         return Unit(self.person, self.one_row, self.rows_per_person)
 
     @property
     def path(self) -> Path | None:
-        """Where the files are; None for a frame."""
+        """Path of the files; None for a frame."""
         return self.origin if isinstance(self.origin, Path) else None
 
     @property
     def form(self) -> FileForm:
-        """How its files are written, as far as they do not say it themselves."""
+        """Form of the files, as far as they do not say it themselves."""
         return FileForm(self.separator, self.encoding, self.header, self.sheet)
 
     @property
     def memory_in_bytes(self) -> int:
-        """Bytes to make do with."""
+        """Bytes that reading may use."""
         return machine_memory() // 2 if self.memory is None else self.memory
 
     @property
@@ -584,21 +580,21 @@ class TableSource:
         return self.memory_in_bytes // 2 // _BYTES_OF_CELL
 
     def files(self) -> Files:
-        """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
+        """Return the files that hold the rows. Raises InputError for a frame, and where there is no table."""
         if self.path is None:
             raise InputError("the table is a frame in memory; this needs the path of a file")
         return files_of(self.path, self.form)
 
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns that the rows have, in their order. Raises InputError where there is no table."""
+        """Return the names of all columns, in their order. Raises InputError where there is no table."""
         return tuple((frame_source(self.origin) if self.path is None else self.files()).columns)
 
     def table(self, k: int = 1) -> Table:
-        """The rows, counted; the same table from every engine.
+        """Count the rows; every engine gives the same table.
 
-        k: rows, or people, that every published class will have, with which fitted ladders begin; where the distinct rows do
-        not fit into memory, values that are rarer are generalized before they are counted. Raises InputError, naming the
-        column and, where rows have an order, the number of the row (from 1), never the value.
+        k: rows, or people, that every published class will have; fitted ladders begin with it. Where the distinct rows
+        do not fit into memory, rarer values are generalized first. Raises InputError, naming the column and the row,
+        never the value.
         """
         require_whole_number(k, "k", 1)
         table = self._whole_table(k)
@@ -645,16 +641,16 @@ class TableSource:
 
     @property
     def one_by_one(self) -> "TableSource":
-        """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
+        """Source with sensitive numbers and dates one by one, for uses that are no release."""
         sensitive = {name: attribute for name, attribute in self.attributes.items() if attribute.role is Role.SENSITIVE}
         single = {name: replace(attribute, single_values=True) for name, attribute in sensitive.items()}
         return replace(self, attributes={**self.attributes, **single})
 
     def rows(self, k: int = 1) -> Rows:
-        """The rows, uncounted, in memory; read by pandas. k: as for `table`, so that fitted ladders are the same.
+        """Return the rows, uncounted, in memory; read by pandas. k: as for `table`, for the same fitted ladders.
 
-        Sensitive numbers and dates are as they stand in the table, not in groups as `table` has them. Errors as for
-        `table`, for a frame of another library, and where missing values are to be counted.
+        Sensitive numbers and dates are as they stand in the table. Raises InputError as `table`, for a frame of another
+        library, and where missing values are to be counted.
         """
         self._require_rows()
         opened = self._checked()
@@ -697,7 +693,7 @@ class TableSource:
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """The attributes, and the columns that say whose row it is or how many it stands for: what the rows must have."""
+        """Attributes, and the columns of the person or of counts, which the rows must have."""
         return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
 
     @property
@@ -809,7 +805,7 @@ def read_rows(
 
 
 _ROWS = 10_000
-"""Rows that are looked at."""
+"""Number of rows that are looked at."""
 
 
 def check_columns(source: Source, needed: Sequence[str]) -> None:
@@ -825,10 +821,7 @@ def check_columns(source: Source, needed: Sequence[str]) -> None:
 
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
-    """Raise InputError, quoting no name, if the first line of CSV files or of a spreadsheet looks like a record.
-
-    columns: those that are looked at, in the first rows of the first file, if it has them.
-    """
+    """Raise InputError, quoting no name, if the first line looks like a record. columns: those to look at."""
     if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
         return
     try:
