@@ -239,7 +239,7 @@ class _Lines(TextIOWrapper):
         self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
         if self._since_break > LONGEST_LINE:
             raise InputError(
-                f"{self._file} has a line of more than the {LONGEST_LINE} characters that are read of one; it must be CSV "
+                f"{self._file} has a line of more than the {LONGEST_LINE} characters that are read of one. It must be CSV "
                 "with a header and a line a row"
             )
         return block
@@ -286,8 +286,9 @@ _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb180
 _ODD = re.compile(
     "\ufffd|[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]|[a-zß-öø-ÿ][À-ÖØ-Þ]"
 )
-"""Signs of a wrong encoding: a sign within a word, figures and currencies beside letters, but for m², or a capital
-letter that ASCII lacks after a small one.
+"""Signs of a wrong encoding: a sign within a word, figures and currencies beside letters, but for m².
+
+Another one is a capital letter that ASCII lacks after a small letter.
 """
 
 
@@ -450,8 +451,8 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
     width, separator = len(layout.names), layout.separator
 
     def fields_of(line: str) -> list[str]:
-        whole = next(csv.reader([line], delimiter=separator), [])
-        texts = whole if len(whole) == width else line.rstrip("\r\n").split(separator)
+        parsed = next(csv.reader([line], delimiter=separator), [])
+        texts = parsed if len(parsed) == width else line.rstrip("\r\n").split(separator)
         return [text.strip('" \r\n') for text in texts] if len(texts) == width else []
 
     rows = [fields for line in [*islice(lines, _LIKENESS)][layout.skipped :] if (fields := fields_of(line))]
@@ -462,8 +463,10 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
         if not (fields_of(lines[0]) and fields_of(lines[-1])):
             return False
         for line in lines[1:]:
-            known = zip(fields_of(line), columns, are_numbers)
-            alike = sum(column[text] > 1 or (is_number and bool(number_in(text))) for text, column, is_number in known)
+            compared = zip(fields_of(line), columns, are_numbers)
+            alike = sum(
+                column[text] > 1 or (is_number and bool(number_in(text))) for text, column, is_number in compared
+            )
             if 2 * alike > width:
                 return True
         return False

@@ -257,9 +257,9 @@ class PandasFrame(InOrder):
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
-        listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
+        scalars = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
         with calendar_refusals(f"column {column!r} of {self.name}"):
-            return narrow, [*map(text_of, listed), None]
+            return narrow, [*map(text_of, scalars), None]
 
 
 def _holds(values: "pd.Index[Any]", kind: type | UnionType) -> bool:
@@ -370,8 +370,8 @@ def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | Non
 
     with calendar_refusals(where):
         # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
-        listed = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
-        return list(map(text_of, listed))
+        scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
+        return list(map(text_of, scalars))
 
 
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:

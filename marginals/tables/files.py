@@ -184,8 +184,8 @@ def _sheet(path: Path, form: FileForm) -> "pd.DataFrame":
     if (names := rows[layout.skipped - 1]) in body:
         line = layout.skipped + body.index(names) + 1
         raise InputError(f"line {line} of {path.name} repeats the names of the columns; remove it")
-    kept = [row for row in body if any(value is not None for value in row)]
-    values = {number: [np.nan if v is None else v for v in column] for number, column in enumerate(zip(*kept))}
+    filled = [row for row in body if any(value is not None for value in row)]
+    values = {number: [np.nan if v is None else v for v in column] for number, column in enumerate(zip(*filled))}
     frame = pd.DataFrame(values or {number: [] for number in range(len(columns))}, dtype=object)
     return frame.set_axis(list(layout.names), axis=1)
 

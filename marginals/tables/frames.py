@@ -105,7 +105,7 @@ class LazyFrame:
         if len(table) > self.most:
             raise InputError(
                 f"{self.name} has more distinct rows than fit into memory; write it as Parquet and name the folder, which "
-                "DuckDB then counts part by part, raise the setting data.memory, or leave out columns"
+                "DuckDB then counts part by part. Or raise the setting data.memory, or leave out columns"
             )
         return distinct_rows_of(table.rename_columns([*columns, COUNT]), columns, self.name)
 
@@ -278,17 +278,17 @@ class DuckRows:
         return self.relation.project(", ".join(selected))
 
     @cached_property
-    def _known(self) -> "dict[str, pa.Table]":
+    def _values(self) -> "dict[str, pa.Table]":
         return {}
 
     def _distinct(self, column: str) -> "pa.Table":
         import pyarrow as pa
 
-        if column not in self._known:
+        if column not in self._values:
             table = pa.concat_tables(self._counted_parts(self._renamed([column])))
             values = decoded(table.column("v0"), f"column {column!r} of {self.name}")
-            self._known[column] = table.set_column(0, "v0", values)
-        return self._known[column]
+            self._values[column] = table.set_column(0, "v0", values)
+        return self._values[column]
 
     def _keyed(self, recodings: Mapping[str, Recoding]) -> "tuple[Relation, list[_Pack]]":
         """Rows with the packed keys of their codes, for those that are counted."""
@@ -323,21 +323,21 @@ def _summands_as_sql(values: "pa.Array", summands: IndexArray, value: str, kind:
     if not texts:
         return f"CAST({of_null} AS BIGINT)"
     if len(texts) <= (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST):
-        listed = ", ".join(map(sql_text, texts))
+        texts_as_sql = ", ".join(map(sql_text, texts))
         if len(texts) <= _MOST_IN_LIST:
-            position = f"list_position(CAST([{listed}] AS {kind}[]), {value})"
+            position = f"list_position(CAST([{texts_as_sql}] AS {kind}[]), {value})"
         else:
             # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
-            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({listed}))) AS INTEGER) + 1"
+            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts_as_sql}))) AS INTEGER) + 1"
         result = f"list_extract(CAST([{', '.join(map(_summand, summands.tolist()))}] AS BIGINT[]), {position})"
     else:  # a join with a table that has no source, so that any connection can have it
-        kept, found = np.flatnonzero(summands >= 0).tolist(), f"found_{value}"
-        chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in kept])})::{kind} AS value"
-        numbers = _list_as_sql([str(summands[place]) for place in kept])
+        counting, joined = np.flatnonzero(summands >= 0).tolist(), f"found_{value}"
+        chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in counting])})::{kind} AS value"
+        numbers = _list_as_sql([str(summands[place]) for place in counting])
         joins.append(
-            f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {found} ON {value} = {found}.value"
+            f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {joined} ON {value} = {joined}.value"
         )
-        result = f"{found}.summand"
+        result = f"{joined}.summand"
     return f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {result} END"
 
 
@@ -382,8 +382,8 @@ def _packs(recodings: Mapping[str, Recoding]) -> list[_Pack]:
 
 
 def _counted(rows: "Relation") -> "Relation":
-    listed = ", ".join(map(sql_name, rows.columns))
-    return rows.aggregate(f"{listed}, count(*) AS {sql_name(COUNT)}", listed)
+    columns = ", ".join(map(sql_name, rows.columns))
+    return rows.aggregate(f"{columns}, count(*) AS {sql_name(COUNT)}", columns)
 
 
 def _kept_aside(rows: "Relation", held: ExitStack) -> "Relation":

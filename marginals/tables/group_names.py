@@ -2,7 +2,7 @@
 
 A name is published, so it is judged like a count (design 4.17). It names all members of its group or none. Members that
 anybody could list may have no rows, so naming them tells nothing. Members that are named because they occur are in the
-table for certain. So each must be one that could stand by itself: a rare value is named nowhere, nor is one of a
+table for certain. So each must be one that could stand by itself. A rare value is named nowhere. Nor is one of a
 hierarchy that may have been made with the rows.
 
 Names are made for the finest published level. A coarser group is named by its published groups or by a node of the
@@ -60,9 +60,9 @@ class GroupName:
     @property
     def text(self) -> str:
         """Text that is published."""
-        listed = [*self.values, *self.others]
-        last = f" and {listed.pop()}" if self.others and len(listed) > 1 else ""
-        named = f"{', '.join(listed)}{last}"
+        names = [*self.values, *self.others]
+        last = f" and {names.pop()}" if self.others and len(names) > 1 else ""
+        named = f"{', '.join(names)}{last}"
         return f"{named}{' or ' if named else ''}{MISSING}" if self.has_missing else named
 
 
@@ -84,7 +84,7 @@ class NamedLevels:
 class GroupNaming:
     """Rules by which groups of the values of an attribute are named.
 
-    given: its hierarchy before levels were fitted. start: the level whose values are grouped. missing: the value of
+    hierarchy: its hierarchy before levels were fitted. start: the level whose values are grouped. missing: the value of
     rows without one. scale: the order of the values, if they have one.
 
     >>> jobs = Attribute("quasi-identifier", ladder="fitted")
@@ -95,7 +95,7 @@ class GroupNaming:
     """
 
     attribute: str
-    given: Hierarchy
+    hierarchy: Hierarchy
     start: int = 0
     missing: int | None = None
     scale: Scale | None = None
@@ -106,7 +106,7 @@ class GroupNaming:
         cls,
         name: str,
         attribute: Attribute,
-        given: Hierarchy,
+        hierarchy: Hierarchy,
         *,
         start: int | None = None,
         is_observed: bool = False,
@@ -116,26 +116,26 @@ class GroupNaming:
         is_observed: whether only values that occur are in the hierarchy.
         """
         start = attribute.first_merged if start is None else start
-        missing = given.code(MISSING, start) if attribute.counts_missing else None
-        scale = _scale(attribute, given, start, missing)
+        missing = hierarchy.code(MISSING, start) if attribute.counts_missing else None
+        scale = _scale(attribute, hierarchy, start, missing)
         if is_observed:
-            return cls(name, given, start, missing, scale)
+            return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
-            scale = replace(scale, is_gapless=_is_gapless(attribute, given, scale, start))
+            scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
         if attribute.has_public_labels or attribute.population is not None:
-            return cls(name, given, start, missing, scale, "public")
+            return cls(name, hierarchy, start, missing, scale, "public")
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
-        return cls(name, given, start, missing, scale, listing)
+        return cls(name, hierarchy, start, missing, scale, listing)
 
     @classmethod
     def over(cls, name: str, attribute: Attribute, ladder: Hierarchy, *, is_observed: bool = False) -> "GroupNaming":
         """Rules for an attribute whose levels were fitted already."""
         values = ladder.labels[0]
-        given = attribute.hierarchy_of(values)
-        if given.size(0) > len(values):
-            codes = [code for value in values if (code := given.code(value, 0)) is not None]
-            given = given.restricted_to(codes)
-        return cls.of(name, attribute, given, is_observed=is_observed)
+        hierarchy = attribute.hierarchy_of(values)
+        if hierarchy.size(0) > len(values):
+            codes = [code for value in values if (code := hierarchy.code(value, 0)) is not None]
+            hierarchy = hierarchy.restricted_to(codes)
+        return cls.of(name, attribute, hierarchy, is_observed=is_observed)
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
         """Return the names of a ladder from the finest published level on.
@@ -155,29 +155,29 @@ class GroupNaming:
 
         members: values of the level to start from, ascending. counts: rows of each of them.
         """
-        labels, rest = self.given.labels[self.start], members[members != self.missing]
+        labels, rest = self.hierarchy.labels[self.start], members[members != self.missing]
         has_missing = len(rest) < len(members)
         if len(members) == 1:
             return GroupName(tuple(labels[value] for value in rest), has_missing=has_missing, occurring=1)
-        listed, occurring = self._listed(rest, has_missing=has_missing)
-        if listed is None:
+        names, occurring = self._members_listed(rest, has_missing=has_missing)
+        if names is None:
             return None
-        told = occurring + has_missing
-        is_list = not isinstance(listed, str)
+        occurring_count = occurring + has_missing
+        is_list = not isinstance(names, str)
         # Somebody could take all values to occur that a given hierarchy lists.
         is_taken_to_occur = self.listing == "given" and not self._is_stretched and (is_list or has_missing)
-        known = len(members) if is_taken_to_occur else told
-        # The ends of a stretch are told by the names beside it, too: another name for it would help nobody.
+        certain = len(members) if is_taken_to_occur else occurring_count
+        # The names beside a stretch tell its ends, too: another name for it would help nobody.
         is_certain = self._is_stretched and not has_missing
-        if known and not is_certain and int(counts.sum()) - known + 1 < least:
+        if certain and not is_certain and int(counts.sum()) - certain + 1 < least:
             return None
         rare = counts < least if self.listing == "occurring" else (counts > 0) & (counts < least)
         if is_list and not self._is_stretched and self.listing != "public" and rare.any():
             return None
-        texts = (listed,) if isinstance(listed, str) else tuple(labels[value] for value in listed)
-        return GroupName(texts, has_missing=has_missing, occurring=told)
+        texts = (names,) if isinstance(names, str) else tuple(labels[value] for value in names)
+        return GroupName(texts, has_missing=has_missing, occurring=occurring_count)
 
-    def _listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
+    def _members_listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
         """Names of some values, and how many of these a reader may take to occur; None for no name."""
         occurs = self.listing == "occurring"
         between_cuts = self.scale is not None and self.scale.wording is DECIMALS and not self.scale.is_gapless
@@ -185,7 +185,7 @@ class GroupNaming:
             return rest.tolist(), 1
         if self.scale is not None and self._is_stretched:
             return self._by_ends(rest), 2 * (not self.scale.is_gapless)
-        if (node := self.node(rest, whole=True)) is not None:
+        if (node := self.node(rest, exactly=True)) is not None:
             # A node names none of its values, and beside the missing ones says that they are two at least.
             return node, 2 * has_missing
         if len(rest) + has_missing > _LISTED:
@@ -199,7 +199,7 @@ class GroupNaming:
 
     def stretch(self, values: IndexArray) -> str:
         """Return the name of a stretch of the scale."""
-        return self.given.labels[self.start][int(values[0])] if len(values) == 1 else self._by_ends(values)
+        return self.hierarchy.labels[self.start][int(values[0])] if len(values) == 1 else self._by_ends(values)
 
     def _by_ends(self, values: IndexArray) -> str:
         """Name of a stretch by its ends; all of the scale stands beside the missing values alone."""
@@ -212,18 +212,18 @@ class GroupNaming:
     def _places(self) -> IndexArray:
         """Place of each value of the level to start from on the scale."""
         assert self.scale is not None, "places lie on a scale"
-        places = np.zeros(self.given.size(self.start), dtype=np.intp)
+        places = np.zeros(self.hierarchy.size(self.start), dtype=np.intp)
         places[self.scale.order] = np.arange(len(self.scale.order))
         return places
 
-    def node(self, members: IndexArray, *, whole: bool) -> str | None:
-        """Return the label of the deepest node, below `*`, over all members. whole: only if it is over no others."""
-        for level in range(self.start + 1, self.given.height):
-            nodes = self.given.lift(self.start, level)
+    def node(self, members: IndexArray, *, exactly: bool) -> str | None:
+        """Return the label of the deepest node, below `*`, over all members. exactly: only if it is over no others."""
+        for level in range(self.start + 1, self.hierarchy.height):
+            nodes = self.hierarchy.lift(self.start, level)
             [node, *more] = np.unique(nodes[members]).tolist()
             if not more:
-                alone = np.count_nonzero(nodes == node) == len(members)
-                return self.given.labels[level][node] if alone or not whole else None
+                is_over_others = np.count_nonzero(nodes == node) > len(members)
+                return None if exactly and is_over_others else self.hierarchy.labels[level][node]
         return None
 
     def of_parts(self, members: IndexArray, parts: Sequence[GroupName]) -> GroupName | None:
@@ -236,7 +236,7 @@ class GroupNaming:
         rest = members[members != self.missing] if has_missing else members
         if self._is_stretched and not others and len(rest):
             return GroupName((self.stretch(rest),), has_missing=has_missing)
-        if not self._is_stretched and len(rest) and (node := self.node(rest, whole=True)) is not None:
+        if not self._is_stretched and len(rest) and (node := self.node(rest, exactly=True)) is not None:
             return GroupName((node,), has_missing=has_missing)
         if len(values) + len(others) + has_missing > _LISTED:
             return None
@@ -244,7 +244,7 @@ class GroupNaming:
 
     def without_members(self, members: IndexArray) -> str:
         """Return the beginning of a name without members."""
-        return f"other {self.node(members, whole=False) or self.attribute}"
+        return f"other {self.node(members, exactly=False) or self.attribute}"
 
 
 @dataclass(frozen=True)
@@ -269,8 +269,8 @@ class _Namer:
         self._is_told = (self._counts > 0) | (naming.listing == "public")
         self._meanings: dict[str, frozenset[int]] = {}
         is_known = naming.listing != "occurring"
-        self._known: Collection[str] = (
-            {label for level_labels in naming.given.labels for label in level_labels} if is_known else set()
+        self._labels: Collection[str] = (
+            {label for level_labels in naming.hierarchy.labels for label in level_labels} if is_known else set()
         )
         self._names: dict[int, GroupName] = {}
 
@@ -290,12 +290,12 @@ class _Namer:
             labels[level] = tuple(self._of_level(level))
         order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
-        told = {
+        occurring = {
             labels[finest][code]: name.occurring
             for code, name in self._names.items()
             if several[code] and (name.occurring or name.others)
         }
-        return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), told)
+        return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), occurring)
 
     def _place(self, code: int) -> tuple[bool, int, int]:
         """Names without members stand at the end in the order of their numbers, which is that of falling counts."""
@@ -335,7 +335,7 @@ class _Namer:
                 yield group_names[code].text
                 continue
             # No release shows it; its name only has to be another one.
-            label = naming.given.labels[naming.start][members[code][0]] if len(members[code]) == 1 else ""
+            label = naming.hierarchy.labels[naming.start][members[code][0]] if len(members[code]) == 1 else ""
             while not label or label in taken:
                 label = f"{naming.without_members(members[code])}, without rows ({next(nobody)})"
             taken.add(label)
@@ -343,21 +343,21 @@ class _Namer:
 
     def _parts(self, above: IndexArray, size: int) -> list[frozenset[int]]:
         """Values with rows of the finest published level in each value of a coarser one."""
-        told = np.flatnonzero(self._is_told)
-        order = told[np.argsort(above[told], kind="stable")]
-        ends = np.cumsum(np.bincount(above[told], minlength=size))
+        counted = np.flatnonzero(self._is_told)
+        order = counted[np.argsort(above[counted], kind="stable")]
+        ends = np.cumsum(np.bincount(above[counted], minlength=size))
         return [frozenset(part.tolist()) for part in np.split(order, ends[:-1])]
 
     def _unique(self, name: GroupName, parts: frozenset[int], *, is_single: bool) -> GroupName:
         """Name, with a number if it already stands for another group."""
         is_listed = len(name.values) + len(name.others) > 1
-        if (is_single or not is_listed or name.text not in self._known) and self._takes(name.text, parts):
+        if (is_single or not is_listed or name.text not in self._labels) and self._takes(name.text, parts):
             return name
         *before, last = name.values or ("",)
         return self._first(parts, (replace(name, values=(*before, f"{last} ({number})")) for number in count(2)))
 
     def _first(self, parts: frozenset[int], names: Iterable[GroupName]) -> GroupName:
-        return next(name for name in names if name.text not in self._known and self._takes(name.text, parts))
+        return next(name for name in names if name.text not in self._labels and self._takes(name.text, parts))
 
     def _takes(self, text: str, parts: frozenset[int]) -> bool:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts
@@ -382,11 +382,11 @@ def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
     return lifted
 
 
-def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:
+def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int | None) -> Scale | None:
     """Order of the values at the level to start from, a value for missing ones left out."""
-    if start >= given.height:
+    if start >= hierarchy.height:
         return None  # nothing but missing values
-    labels = [label for value, label in enumerate(given.labels[start]) if value != missing]
+    labels = [label for value, label in enumerate(hierarchy.labels[start]) if value != missing]
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it
     if attribute.has_decimals and attribute.intervals:
@@ -402,19 +402,19 @@ def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | No
     return round_numbers(labels) or whole_numbers(labels) or texts(labels)
 
 
-def _is_gapless(attribute: Attribute, given: Hierarchy, scale: Scale, start: int) -> bool:
-    """Whether the values between the ends were fixed without the rows."""
+def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:
+    """Return whether the values between the ends were fixed without the rows."""
     if attribute.dates:
-        return _are_consecutive([day for day in given.labels[0] if day != MISSING])
+        return _are_consecutive([day for day in hierarchy.labels[0] if day != MISSING])
     if attribute.intervals or attribute.hierarchy is not None:
         return scale.has_no_gap
-    labels = [label for label in given.labels[start] if label != MISSING]
+    labels = [label for label in hierarchy.labels[start] if label != MISSING]
     is_filled = len(labels) <= MOST_CONSECUTIVE and all(map(is_plain_whole, labels))
     return is_filled and scale.wording is WHOLE_NUMBERS and scale.has_no_gap
 
 
 def _are_consecutive(days: Sequence[str]) -> bool:
-    """Whether each is a day, and the one after the one before."""
+    """Return whether each is a day, and the one after the one before."""
     if not all(len(day) == len("2023-11-12") for day in days):
         return False
     numbers = [date.fromisoformat(day).toordinal() for day in days]

@@ -252,7 +252,7 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     read = [interval(_MONTHS.sub("", label) if is_month else label) for is_month, label in zip(in_months, labels)]
     if None in read and any(numbers is not None and not numbers.is_point for numbers in read):
         amounts = (_range_in(label) for label in labels)
-        read = [own or (amount if amount and amount.is_point else None) for own, amount in zip(read, amounts)]
+        read = [numbers or (amount if amount and amount.is_point else None) for numbers, amount in zip(read, amounts)]
     if not any(in_months):
         return read
     unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
@@ -313,18 +313,18 @@ def gaps_and_overlaps(labels: Sequence[str]) -> list[Neighbours]:
     >>> gaps_and_overlaps(["18-24", "25-34", "36-44"]), gaps_and_overlaps(["[18, 25[", "[25, 35]", "35+"])
     ([Neighbours(below='25-34', above='36-44', is_gap=True)], [Neighbours(below='[25, 35]', above='35+', is_gap=False)])
     """
-    known = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
-    ends = [end for numbers, _ in known for end in numbers[:2] if end.is_finite()]
-    if sum(not numbers.is_point for numbers, _ in known) < 2 or all(1800 < end < 2200 for end in ends):
+    ranges = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
+    ends = [end for numbers, _ in ranges for end in numbers[:2] if end.is_finite()]
+    if sum(not numbers.is_point for numbers, _ in ranges) < 2 or all(1800 < end < 2200 for end in ends):
         return []  # years of schools and seasons share one
-    found = []
+    neighbours = []
     step = 1 if all(end % 1 == 0 for end in ends) else 0
-    for (low, below), (high, above) in pairwise(known):
+    for (low, below), (high, above) in pairwise(ranges):
         room = high.low - low.high - (step if low.with_high and high.with_low else 0)
         is_gap = room > 0 or (room == 0 and not low.with_high and not high.with_low)
         if is_gap or low.meets(high):
-            found.append(Neighbours(below, above, is_gap))
-    return found
+            neighbours.append(Neighbours(below, above, is_gap))
+    return neighbours
 
 
 _OR_MISSING = f" or {MISSING}"
@@ -345,11 +345,11 @@ def named_numbers(labels: Sequence[str]) -> list[Range | None]:
 
 
 def _around(ranges: Sequence[Range | None]) -> Range | None:
-    known = [numbers for numbers in ranges if numbers is not None]
-    if len(known) < len(ranges):
+    numbers = [one for one in ranges if one is not None]
+    if len(numbers) < len(ranges):
         return None
-    least = min(known, key=lambda numbers: (numbers.low, not numbers.with_low))
-    most = max(known, key=lambda numbers: (numbers.high, numbers.with_high))
+    least = min(numbers, key=lambda one: (one.low, not one.with_low))
+    most = max(numbers, key=lambda one: (one.high, one.with_high))
     return Range(least.low, most.high, least.with_low, most.with_high)
 
 
@@ -377,8 +377,8 @@ def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
 @lru_cache(64)  # asked again by each condition
 def base_numbers(hierarchy: Hierarchy, of_table: bool = False) -> list[Range | None]:
     """Return the numbers that the label of each base value names. of_table: whatever labels are above them."""
-    judged = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
-    if judged.height == 0 or judged.has_names or are_names(judged):
+    levels = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
+    if levels.height == 0 or levels.has_names or are_names(levels):
         return [None] * hierarchy.size(0)
     return named_numbers(hierarchy.labels[0])
 
@@ -450,26 +450,26 @@ def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[t
 class LabelNumbers:
     """Numbers that the rows of each base value may have. low, high: infinite without an end. Shape (size(0),) each.
 
-    may_count, may_miss: whether its rows may have a number, or none. whole: whether the numbers are whole.
+    may_count, may_miss: whether its rows may have a number, or none. is_whole: whether the numbers are whole.
     """
 
     low: FloatArray
     high: FloatArray
     may_count: BoolArray
     may_miss: BoolArray
-    whole: BoolArray
+    is_whole: BoolArray
 
     @classmethod
     def of(cls, attribute: str, hierarchy: Hierarchy) -> "LabelNumbers":
         """Numbers as the labels say. Raises InputError where no label of the attribute is a number or an interval."""
-        told = base_numbers(hierarchy)
-        if not any(told):
+        base_ranges = base_numbers(hierarchy)
+        if not any(base_ranges):
             raise InputError(
                 f"the values of {attribute!r} are no numbers; give a number for each label of one level, "
                 "values={label: number}"
             )
         missing = list(map(names_missing, hierarchy.labels[0]))
-        ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in told]
+        ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in base_ranges]
         return cls(
             np.array([float(numbers.low) for numbers in ranges]),
             np.array([float(numbers.high) for numbers in ranges]),
@@ -479,7 +479,7 @@ class LabelNumbers:
         )
 
     @classmethod
-    def given(cls, attribute: str, hierarchy: Hierarchy, values: Mapping[str, float]) -> "LabelNumbers":
+    def from_values(cls, attribute: str, hierarchy: Hierarchy, values: Mapping[str, float]) -> "LabelNumbers":
         """Numbers given for each label of one level. Raises InputError where no level has all its labels."""
         for level, labels in enumerate(hierarchy.labels):
             numbered = [label for label in labels if label != MISSING]
@@ -500,7 +500,7 @@ class LabelNumbers:
             np.where(meets, top, self.high),
             self.may_count,
             self.may_miss,
-            self.whole & (np.ceil(bottom) <= np.floor(top)),
+            self.is_whole & (np.ceil(bottom) <= np.floor(top)),
         )
 
     @property
@@ -521,9 +521,9 @@ def numbers_at(hierarchy: Hierarchy, level: int) -> LabelNumbers | None:
     low, high = np.full(hierarchy.size(level), np.inf), np.full(hierarchy.size(level), -np.inf)
     np.minimum.at(low, places[numbers.may_count], numbers.low[numbers.may_count])
     np.maximum.at(high, places[numbers.may_count], numbers.high[numbers.may_count])
-    flags = (numbers.may_count, numbers.may_miss, numbers.whole)
-    may_count, may_miss, whole = (np.bincount(places, flag, len(low)) > 0 for flag in flags)
-    return LabelNumbers(low, high, may_count, may_miss, whole)
+    flags = (numbers.may_count, numbers.may_miss, numbers.is_whole)
+    may_count, may_miss, is_whole = (np.bincount(places, flag, len(low)) > 0 for flag in flags)
+    return LabelNumbers(low, high, may_count, may_miss, is_whole)
 
 
 def _finite(attribute: str, label: str, number: object) -> float:

@@ -150,7 +150,7 @@ def unnamed_ladder(
     inside: BoolArray | None = None,
 ) -> Hierarchy:
     """Return the ladder of `attribute_ladder` with numbers in place of names."""
-    hierarchy, start = naming.given, naming.start
+    hierarchy, start = naming.hierarchy, naming.start
     lifted = hierarchy.lift(0, start)
     counts = np.zeros(hierarchy.size(start), dtype=np.int64)
     np.add.at(counts, lifted, base_counts)
@@ -223,7 +223,7 @@ def _of_side(
 ) -> Iterator[Partition]:
     """Partitions of some of the values, which are sorted, numbered from 0."""
     if names.scale is None:
-        hierarchy = names.given
+        hierarchy = names.hierarchy
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
         own_profiles = None if profiles is None else profiles[side]
         apart = next((place for place, value in enumerate(side.tolist()) if value == names.missing), None)

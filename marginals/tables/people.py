@@ -65,8 +65,8 @@ class RepeatingKey:
     @property
     def why(self) -> str:
         """Evidence in words."""
-        beside = f", and {self.sign}" if self.sign else ""
-        return f"looks like a key and repeats: {few(self.values, self.rows)} values in {self.rows:,} rows{beside}"
+        sign = f", and {self.sign}" if self.sign else ""
+        return f"looks like a key and repeats: {few(self.values, self.rows)} values in {self.rows:,} rows{sign}"
 
     def __str__(self) -> str:
         return f"{' with '.join(map(repr, self.columns))} {self.why}"
@@ -111,7 +111,7 @@ def other_numbered(column: str) -> str:
 
 
 def _is_called_after_people(column: str) -> bool:
-    """Whether a column is named after people, not after a measure of them: `patient`, not `patient_weight`."""
+    """Return whether a column is named after people, not after a measure of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
     if not people_words("people").intersection(words):
         return False
@@ -162,7 +162,7 @@ class Unit:
     With `person` alone no person may have several rows. A random choice depends on the texts of a person and its rows
     alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
 
-    >>> Unit("patient", one_row="first").stated, Unit(rows_per_person="any").stated, Unit().stated
+    >>> Unit("patient", one_row="first").declared, Unit(rows_per_person="any").declared, Unit().declared
     (1, 'any', None)
     """
 
@@ -202,7 +202,7 @@ class Unit:
         return columns_of(self.person)
 
     @property
-    def stated(self) -> RowsPerPerson:
+    def declared(self) -> RowsPerPerson:
         """Most rows of one person, as a release states it."""
         return 1 if self.person is not None and self.rows_per_person is None else self.rows_per_person
 
@@ -299,7 +299,7 @@ def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
         raise InputError(
             f"{name}: {several:,} of {len(np.unique(people)):,} values of {' with '.join(map(repr, unit.columns))} have "
             "several rows, so k rows may be "
-            'fewer than k people; say one_row = "first", "last" or "random", or how many rows of each count at most, for '
+            'fewer than k people. Say one_row = "first", "last" or "random", or how many rows of each count at most, for '
             "example rows_per_person = 5"
         )
     return drawn

@@ -49,7 +49,7 @@ class Scale:
     order.
 
     `wording`: None where stretches are named after their values. `is_gapless`: whether the values between the ends were
-    fixed without the rows, so that the name of a stretch does not tell that a value occurs.
+    fixed without the rows. Then the name of a stretch does not tell that a value occurs.
 
     >>> ages = whole_numbers(["30", "9"])
     >>> ages.order.tolist(), ages.stretch(0, 0), ages.stretch(0, 1)

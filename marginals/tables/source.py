@@ -141,20 +141,20 @@ class Reading:
                 unreadable[column] = words.total()
             is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
             spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
-        known = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
-        known = replace(known, attributes={c: known._labelled(c, a) for c, a in self.attributes.items()})
+        reading = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
+        reading = replace(reading, attributes={c: reading._labelled(c, a) for c, a in self.attributes.items()})
         attributes = {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
-            texts_of_rows = zip(known._texts(column, texts), counts.tolist())
+            texts_of_rows = zip(reading._texts(column, texts), counts.tolist())
             groups = {text: n for text, n in texts_of_rows if text is not None and n}
             sizes = np.array(list(groups.values()), dtype=np.int64)
             try:
                 grouped = in_groups(attribute, list(groups), sizes, numbers[column])
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-            attributes[column] = known._labelled(column, grouped)
-        return replace(known, attributes=attributes)
+            attributes[column] = reading._labelled(column, grouped)
+        return replace(reading, attributes=attributes)
 
     def _labelled(self, column: str, attribute: Attribute) -> Attribute:
         numbers = self.numbers[column]
@@ -216,9 +216,9 @@ class Reading:
         counts[complete] = np.where(inside, rows.counts[complete], 0)
         if not counts.any():
             raise InputError(f"no row of {self.source.name} is in the part {where.text!r}")
-        whole = replace(self, part=values).counted(rows)
+        everybody = replace(self, part=values).counted(rows)
         part = self.counted(rows.taken(counts))
-        return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
+        return replace(part, missing=everybody.missing, missing_in=everybody.missing_in, part=PartOf(where, everybody))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
         """Return the domain, the base codes of the rows that lack no value, and which rows these are.
@@ -229,26 +229,26 @@ class Reading:
         complete = self.complete(rows)
         if not complete.any():
             raise self._no_row()
-        whole = bool(complete.all())
-        counts = rows.counts if whole else rows.counts[complete]
+        is_complete = bool(complete.all())
+        counts = rows.counts if is_complete else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         counted: dict[str, CountArray] = {}
         for column in self.attributes:
-            codes = rows.codes[column] if whole else rows.codes[column][complete]
+            codes = rows.codes[column] if is_complete else rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
             base_codes[column], counted[column] = narrow[codes], sizes
         by_likeness = {}
         for column in self._by_likeness:
-            known = [  # not the sensitive ones, so that no level depends on these
+            others = [  # not the sensitive ones, so that no level depends on these
                 CodedColumn(hierarchies[name], base_codes[name])
                 for name, role in self.roles.items()
                 if name != column and role is Role.QUASI_IDENTIFIER
             ]
             try:
-                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
+                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), others, counts)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
             by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
@@ -257,8 +257,8 @@ class Reading:
 
     def complete(self, rows: DistinctRows) -> BoolArray:
         """Return which rows lack no value: shape (rows,)."""
-        whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self.present(rows).values()])
-        return whole
+        complete: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self.present(rows).values()])
+        return complete
 
     def present(self, rows: DistinctRows) -> dict[str, BoolArray]:
         """Return which rows have a value of each of their columns."""
@@ -269,11 +269,11 @@ class Reading:
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
-                'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
+                'and there are too many distinct rows to hold. Take "fitted", or raise the setting data.memory'
             )
         occurring = engine.values(list(self.attributes))
-        known = self.grouping(occurring)
-        columns = {column: (known._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
+        reading = self.grouping(occurring)
+        columns = {column: (reading._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
         value_codes = {
             column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
         }
@@ -285,7 +285,7 @@ class Reading:
             kept_sizes[: len(counts[column])] = counts[column]
             if not kept_sizes.any():
                 raise self._no_row()
-            hierarchies[column], recodings[column] = known._recoding(column, texts, kept_sizes)
+            hierarchies[column], recodings[column] = reading._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
         for column, recoding in recodings.items():
@@ -299,7 +299,7 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        return known._table(table, rows - out_of_core.total, lacking, out_of_core)
+        return reading._table(table, rows - out_of_core.total, lacking, out_of_core)
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
@@ -391,16 +391,18 @@ class Reading:
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
         return hierarchy, recoding
 
-    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray, alike: CountArray | None) -> Hierarchy:
+    def _fitted_ladder(
+        self, column: str, hierarchy: Hierarchy, counts: CountArray, alike: CountArray | None
+    ) -> Hierarchy:
         # Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
         attribute, part = self.attributes[column], self.part.get(column)
-        if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(given):
-            known = given.restricted_to(range(given.size(0) - 1))
-            naming = GroupNaming.of(column, attribute, known, is_observed=self.observed)
+        if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(hierarchy):
+            values = hierarchy.restricted_to(range(hierarchy.size(0) - 1))
+            naming = GroupNaming.of(column, attribute, values, is_observed=self.observed)
             profiles = None if alike is None else alike[:-1]
             inside = None if part is None else part[:-1]
             return attribute_ladder(naming, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
-        naming = GroupNaming.of(column, attribute, given, is_observed=self.observed)
+        naming = GroupNaming.of(column, attribute, hierarchy, is_observed=self.observed)
         return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
@@ -525,7 +527,7 @@ class TableSource:
         if self.counts and (self.person is not None or self.counts in self.used):
             raise InputError(
                 f"counts names {self.counts!r}, how many people a row stands for, so no column says whose row it is or is "
-                "published of it; leave out person, and the role of that column"
+                "published of it. Leave out person, and the role of that column"
             )
         if COUNT in self.used:
             raise InputError(
@@ -603,7 +605,7 @@ class TableSource:
         return replace(table, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:
-        keys = [] if self.unit.stated is not None else self._keys()
+        keys = [] if self.unit.declared is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
         limit = self._most_rows
@@ -614,12 +616,12 @@ class TableSource:
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
                     missing_in=where_some(people.lacking),
-                    rows_per_person=self.unit.stated,
+                    rows_per_person=self.unit.declared,
                     left_out=people.left_out,
                 )
             table = self._counted(opened, reading, limit, k)
             repeating = tuple(repeating_keys(opened, keys, self.missing))
-            return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
+            return replace(table, rows_per_person=self.unit.declared, repeating=repeating)
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         columns = list(self.used)
@@ -634,9 +636,9 @@ class TableSource:
             )
         return reading.counted_out_of_core(opened, limit, k)
 
-    def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
-        known = reading.grouping(_occurring(rows))
-        table = known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
+    def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
+        reading = opened.grouping(_occurring(rows))
+        table = reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
         return table if self.unit.columns or self._counts else replace(table, copies=row_multiple(rows.counts))
 
     @property
@@ -658,22 +660,24 @@ class TableSource:
             opened = PandasFrame(frame_of(self.files() if self.path is None else cast("Files", opened)), opened.name)
         reading = self.one_by_one._reading(opened, k)
         every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
-        whole = np.ones(len(every), dtype=bool)
+        chosen = np.ones(len(every), dtype=bool)
         if self.person is not None:
-            whole = reading.complete(every)
-            counting = every.taken(whole.astype(np.int64))
-            whole[whole] = kept_of_each(counting, self.unit, opened.name) > 0
+            chosen = reading.complete(every)
+            counting = every.taken(chosen.astype(np.int64))
+            chosen[chosen] = kept_of_each(counting, self.unit, opened.name) > 0
             missing = len(every) - len(counting)
-            every = every.taken(whole.astype(np.int64))
+            every = every.taken(chosen.astype(np.int64))
         domain, codes, complete = reading.grouping(_occurring(every)).coded(every)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
         if self.person is None:
             missing = int((~complete).sum())
-            whole = complete
-        keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
+            chosen = complete
+        keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
         wide = {column: code.astype(np.intp) for column, code in codes.items()}
-        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating, self.decimal)
+        return Rows(
+            domain, roles, wide, opened.frame[chosen], missing, frozenset(self.missing), repeating, self.decimal
+        )
 
     def _require_rows(self) -> None:
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
@@ -737,7 +741,7 @@ class TableSource:
         return source
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
-        most = self.unit.stated
+        most = self.unit.declared
         rows = k * most if isinstance(most, int) else k
         return Reading(
             opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
@@ -836,12 +840,12 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
-            "once more; write one line with a name for each column before them, names that are words"
+            "once more. Write one line with a name for each column before them, names that are words"
         )
 
 
 def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
-    """Whether the names of columns are a record, by the evidence of more columns than speak against it.
+    """Return whether the names of columns are a record, by more columns than speak against it.
 
     Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
     """
@@ -852,7 +856,7 @@ def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> b
 
 
 def _can_be_names(numbers: Sequence[str]) -> bool:
-    """Whether numbers can be names: years, those with equal steps, or five or more that rise or fall."""
+    """Return whether numbers can be names: years, those with equal steps, or five or more that rise or fall."""
     if any(map(has_leading_zero, numbers)):
         return False
     values = [number for name in numbers if (number := number_in(name)) is not None]
@@ -867,7 +871,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
 
 
 def _is_value(column: Column) -> bool:
-    """Whether a name, not a number, is hardly anything but a value: a date, or a code or text as its column holds."""
+    """Return whether a name, not a number, can only be a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
     if looks_like_a_date(column.name):
@@ -879,7 +883,7 @@ def _is_value(column: Column) -> bool:
 
 
 def _is_name(column: Column) -> bool:
-    """Whether a name is a text beside numbers, dates, or few values none of which is rare: a record would hold one."""
+    """Return whether a name is a text beside numbers, dates, or few values none of which is rare."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
     if _are_numbers(column.values) or all(map(looks_like_a_date, column.values)):
