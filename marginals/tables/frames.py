@@ -313,40 +313,20 @@ class DuckRows:
 def _summands_as_sql(values: "pa.Array", summands: IndexArray, value: str, kind: str, joins: list[str]) -> str:
     """SQL of the number that each value of a column adds to the key of its row: null for -1, whose rows are left out.
 
-    values: none twice. value: the column, of the type kind. joins: gets the join that is needed, if any.
+    values: none twice. value: the column, of the type kind. joins: gets the join with a table of the numbers, which has
+    no source, so that any connection can have it.
     """
     import pyarrow as pa
 
     is_null = numbers_of(values.is_null().cast(pa.uint8())) > 0
-    of_null = _summand(int(summands[is_null].max(initial=-1)))
+    of_null = int(summands[is_null].max(initial=-1))
     texts, summands = values.drop_null().cast("string").to_pylist(), summands[~is_null]
-    if not texts:
-        return f"CAST({of_null} AS BIGINT)"
-    if len(texts) <= (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST):
-        texts_as_sql = ", ".join(map(sql_text, texts))
-        if len(texts) <= _MOST_IN_LIST:
-            position = f"list_position(CAST([{texts_as_sql}] AS {kind}[]), {value})"
-        else:
-            # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
-            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({texts_as_sql}))) AS INTEGER) + 1"
-        result = f"list_extract(CAST([{', '.join(map(_summand, summands.tolist()))}] AS BIGINT[]), {position})"
-    else:  # a join with a table that has no source, so that any connection can have it
-        counting, joined = np.flatnonzero(summands >= 0).tolist(), f"found_{value}"
-        chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in counting])})::{kind} AS value"
-        numbers = _list_as_sql([str(summands[place]) for place in counting])
-        joins.append(
-            f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {joined} ON {value} = {joined}.value"
-        )
-        result = f"{joined}.summand"
-    return f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {result} END"
-
-
-def _summand(number: int) -> str:
-    return "NULL" if number < 0 else str(number)
-
-
-_MOST_IN_LIST, _MOST_IN_ENUM = 24, 1000
-"""Values that DuckDB finds in a list, or in a type made of them, as quickly as by a join."""
+    counting = np.flatnonzero(summands >= 0).tolist()
+    chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in counting])})::{kind} AS value"
+    numbers = _list_as_sql([str(summands[place]) for place in counting])
+    table = f"found_{value}"
+    joins.append(f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {table} ON {value} = {table}.value")
+    return f"CASE WHEN {value} IS NULL THEN {'NULL' if of_null < 0 else of_null} ELSE {table}.summand END"
 
 
 def _list_as_sql(texts: list[str]) -> str:
