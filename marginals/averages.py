@@ -65,7 +65,7 @@ class Scale:
         """Which numbers the rows of each base value may have. Raises InputError where no label is one."""
         hierarchy = model.domain.hierarchy(attribute)
         if self.values is not None:
-            return LabelNumbers.given(attribute, hierarchy, self.values)
+            return LabelNumbers.from_values(attribute, hierarchy, self.values)
         numbers = LabelNumbers.of(attribute, hierarchy)
         if self.limits is None:
             return numbers
@@ -233,7 +233,7 @@ class Amounts:
         expected = model.expected_within({self.attribute: 0}, self.rows.estimated)
         points = self.numbers.points
         spans = self.numbers.high - self.numbers.low
-        spread = self.numbers.whole & (spans > 0) & np.isfinite(spans)
+        spread = self.numbers.is_whole & (spans > 0) & np.isfinite(spans)
         sizes = np.where(spread, np.floor(self.numbers.high) - np.ceil(self.numbers.low) + 1, 1)
         if sizes.sum() > _LAID_OUT:
             sizes, spread = np.ones(len(sizes)), np.zeros_like(spread)

@@ -236,7 +236,7 @@ class BundleContent:
     @cached_property
     def _verified(self) -> Verification:
         verified = self._checked(self.claims)
-        return replace(verified, rules=tuple(rule.judged(self.claims, verified.checks) for rule in self.rules))
+        return replace(verified, rules=tuple(rule.with_findings(self.claims, verified.checks) for rule in self.rules))
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
         findings = dict[Claim, Finding]()

@@ -454,7 +454,7 @@ def _verified_table(
     configured = marginals.read_config(config)
     attributes = configured.source.attributes
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
-    people = configured.source.unit.stated
+    people = configured.source.unit.declared
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
     harm = {name: attributes[name].harm for name in sensitive}
     most = people if isinstance(people, int) else None

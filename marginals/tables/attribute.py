@@ -356,8 +356,7 @@ class Attribute:
     def base_value(self, text: str, numbers: NumberFormat | None = None) -> str | None:
         """Return the base value of a text in the table, None for one that its intervals or dates cannot hold.
 
-        `numbers`: the form of numbers in the column; None for words or codes. A value of the hierarchy keeps its
-        spelling.
+        `numbers`: the form of the column's numbers, None for words or codes.
 
         >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
         >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
@@ -379,8 +378,7 @@ class Attribute:
         return numbers.canonical(text)
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
-        """Return the hierarchy for a column that holds these distinct base values. Raises HierarchyError where none
-        fits.
+        """Return the hierarchy over these distinct base values. Raises HierarchyError where none fits.
 
         >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
         (('123', '145'), ('12*', '14*'), ('*',))
@@ -450,7 +448,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Column:
-    """Distinct values of a column as text, the rows of each, the rows without a value, and the sign of decimals."""
+    """Distinct values of a column as text, the rows of each, the rows without a value, and the decimal sign."""
 
     name: str
     values: tuple[str, ...]

@@ -244,7 +244,7 @@ def save_preset(window: Window, request: Request) -> Response:
         for key, value in preset.search.items():
             put(search, key, value)
 
-    preset.require(config.source.unit.stated)
+    preset.require(config.source.unit.declared)
     return window.edit(request, change, "/search", sentence=f"The preset {preset.name} is written.")
 
 

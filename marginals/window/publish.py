@@ -176,7 +176,7 @@ def _rows(table: Table | None, least: int | None, people: Sequence[str]) -> Chec
 
 
 def _whose(source: TableSource, table: Table | None) -> CheckedItem:
-    is_said = source.unit.stated is not None
+    is_said = source.unit.declared is not None
     if table is not None and not is_said and table.repeating:
         said = f"{'; '.join(map(str, table.repeating))}."
         return CheckedItem(said, False, "/table", "Say whose rows these are")

@@ -179,7 +179,7 @@ def protection_of(config: Config) -> dict[str, Any]:
     policy, sensitive = config.policy, sensitive_of(config)
     silent = policy.silent_on(sensitive)
     exposed = [name for name in policy.undemanded(sensitive) if name not in silent]
-    counted = ("person", "people") if isinstance(config.source.unit.stated, int) else ("row", "rows")
+    counted = ("person", "people") if isinstance(config.source.unit.declared, int) else ("row", "rows")
     sentences = []
     if (least := policy.least("k_link")) is not None:
         sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
