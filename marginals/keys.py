@@ -5,7 +5,7 @@ A class of settings has such a table in its fields, by which configs are read an
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
@@ -18,11 +18,15 @@ Hint = Callable[[str, Collection[str]], str]
 
 @dataclass(frozen=True)
 class Key:
-    """What a key takes. must: the same in words that follow "the key X must". required: whether it has to be there."""
+    """What a key takes. must: the same in words that follow "the key X must". required: whether it has to be there.
+
+    default: what is taken if it is not there; None for nothing.
+    """
 
     takes: Callable[[Any], bool]
     must: str
     required: bool = False
+    default: Any = None
 
     def check(self, where: str, value: Any) -> Any:
         """The value. Raises InputError naming the key, which is called `where`."""
@@ -66,14 +70,14 @@ def check_keys(content: Mapping[str, Any], known: Iterable[str], prefix: str = "
 
 
 def section(content: object, name: str, keys: Keys, hint: Hint = known_are) -> dict[str, Any]:
-    """A section by its table of keys. Raises InputError for another key, a value that a key does not take, or none."""
+    """A section by its table of keys, with defaults. Raises InputError for another key, one that is not taken, or none."""
     if not isinstance(content, dict):
         raise InputError(f"{name} must be a section [{name}]").about(name)
     check_keys(content, keys, f"{name}.", hint)
     for key, kind in keys.items():
         if key in content or kind.required:
             kind.check(f"{name}.{key}", content.get(key))
-    return content
+    return {key: kind.default for key, kind in keys.items() if kind.default is not None} | content
 
 
 def setting(default: Any, key: Key) -> Any:
@@ -84,8 +88,14 @@ def setting(default: Any, key: Key) -> Any:
 
 
 def keys_of(settings: type[Any]) -> dict[str, Key]:
-    """Return the keys of a class of settings."""
-    return {of.name: of.metadata.get("key", ANY) for of in fields(settings)}
+    """Return the keys of a class of settings, with the defaults of its fields."""
+
+    def default_of(of: Field[Any]) -> Any:
+        if of.default_factory is not MISSING:
+            return of.default_factory()
+        return None if of.default is MISSING else of.default
+
+    return {of.name: replace(of.metadata.get("key", ANY), default=default_of(of)) for of in fields(settings)}
 
 
 def check_settings(settings: Any) -> None:

@@ -28,6 +28,7 @@ from marginals.keys import (
     REPLACED,
     TEXTS,
     Key,
+    Keys,
     are,
     check_keys,
     is_number,
@@ -66,63 +67,80 @@ _WEIGHT_OR_COLUMN = Key(
     lambda value: is_text(value) or _WEIGHT.takes(value),
     f"{_WEIGHT.must}, or the name of a column of risk.personal_weights",
 )
-_TABLES = Key(are(is_table), "be a list of tables")
-
+_TABLES = Key(are(is_table), "be a list of tables", default=())
 
 _SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
          "one_row", "rows_per_person", "impossible")  # fmt: skip
-DATA = {
-    "path": text("name the table", required=True),
-    "reviewed": FLAG,
-    **{name: key for name, key in keys_of(TableSource).items() if name in _SAME},
-    "memory": Key(lambda size: is_text(size) and bool(_SIZE.fullmatch(size)), 'be a size such as "500 MB" or "3 GB"'),
-    "ladders": text("name the folder of a release"),
-    "where": text(f"be a condition, {EXAMPLE}"),
-}
-ATTRIBUTE = keys_of(Attribute) | {
-    "role": replace(one_of([role.value for role in Role]), required=True),
-    **dict.fromkeys(("hierarchy", "population"), text("name a file")),
-}
 _OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
                "min_published_cell")  # fmt: skip
-PRIVACY = {name: key for name, key in keys_of(Policy).items() if name in _OF_PRIVACY}
-POPULATION = {
-    "path": text("name a table"),
-    **{name: key for name, key in keys_of(Population).items() if name != "people"},
-    "sampling_fraction": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
+_OF_POLICY = keys_of(Policy)
+KEYS: Mapping[str, Keys] = {
+    "release": dict.fromkeys(NAMES, ANY) | {"title": replace(ANY, default=NO_IMPRINT.title)},
+    "data": {
+        "path": text("name the table", required=True),
+        "reviewed": replace(FLAG, default=False),
+        **{name: key for name, key in keys_of(TableSource).items() if name in _SAME},
+        "memory": Key(
+            lambda size: is_text(size) and bool(_SIZE.fullmatch(size)), 'be a size such as "500 MB" or "3 GB"'
+        ),
+        "ladders": text("name the folder of a release"),
+        "where": text(f"be a condition, {EXAMPLE}"),
+    },
+    "attributes.NAME": keys_of(Attribute)
+    | {
+        "role": replace(one_of([role.value for role in Role]), required=True),
+        **dict.fromkeys(("hierarchy", "population"), text("name a file")),
+    },
+    "privacy": {name: _OF_POLICY[name] for name in _OF_PRIVACY},
+    "population": {
+        "path": text("name a table"),
+        **{name: key for name, key in keys_of(Population).items() if name != "people"},
+        "sampling_fraction": Key(
+            lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"
+        ),
+    },
+    "base": {
+        "table": Key(
+            lambda base: isinstance(base, str | dict),
+            'be "auto", "best", "none", a CSV file or a table of levels',
+            default="auto",
+        )
+    },
+    "search": {
+        name: key
+        for name, key in _OF_POLICY.items()
+        if name not in (*_OF_PRIVACY, "base") and f"search.{name}" not in REPLACED
+    },
+    "risk": {
+        "dictionaries": replace(TEXTS, default=()),
+        "prior": Key(are(is_number), "be a list of numbers"),
+        "sensitivity": replace(one_of(_FAMILIES), default="linear"),
+        "weights": Key(is_table, "be a table of attributes and weights"),
+        "personal_weights": text("name a table"),
+        "missed": replace(_WEIGHT_OR_COLUMN, default=0.0),
+        "linkage": ANY,
+        "interactions": _TABLES,
+        "rules": _TABLES,
+        "row_weight": text("name a column of the table"),
+    },
+    "risk.linkage": {"table": text("name a table", required=True), "columns": replace(TEXTS, default=())},
+    "risk.interactions": {
+        "attributes": Key(
+            lambda names: are(is_text)(names) and len(set(names)) >= 2, "be a list of two or more attributes", True
+        ),
+        "weight": replace(_WEIGHT_OR_COLUMN, required=True),
+    },
+    "risk.rules": {
+        "attribute": text("name an attribute", required=True),
+        "level": Key(is_whole, "be a whole number"),
+        "condition": text("be text"),
+    },
 }
-BASE = {
-    "table": Key(
-        lambda base: isinstance(base, str | dict), 'be "auto", "best", "none", a CSV file or a table of levels'
-    )
-}
-SEARCH = {
-    name: key
-    for name, key in keys_of(Policy).items()
-    if name not in _OF_PRIVACY and name != "base" and f"search.{name}" not in REPLACED
-}
-RISK = {
-    "dictionaries": TEXTS,
-    "prior": Key(are(is_number), "be a list of numbers"),
-    "sensitivity": one_of(_FAMILIES, repr),
-    "weights": Key(is_table, "be a table of attributes and weights"),
-    "personal_weights": text("name a table"),
-    "missed": _WEIGHT_OR_COLUMN,
-    "linkage": ANY,
-    "interactions": _TABLES,
-    "rules": _TABLES,
-    "row_weight": text("name a column of the table"),
-}
-LINKAGE = {"table": text("name a table", required=True), "columns": TEXTS}
-INTERACTION = {
-    "attributes": Key(
-        lambda names: are(is_text)(names) and len(set(names)) >= 2, "be a list of two or more attributes", required=True
-    ),
-    "weight": replace(_WEIGHT_OR_COLUMN, required=True),
-}
-RULE = {"attribute": text("name an attribute", required=True), "level": Key(is_whole, "be a whole number"),
-        "condition": text("be text")}  # fmt: skip
-SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
+"""What each section takes: the settings of tables, attributes, policies and populations, and what only configs have."""
+
+
+def _section(content: object, name: str, keys: str = "") -> dict[str, Any]:
+    return section(content, name, KEYS[keys or name])
 
 
 @dataclass(frozen=True)
@@ -140,24 +158,28 @@ class RiskSection:
     @classmethod
     def of(cls, folder: Path, content: object) -> "RiskSection":
         """The section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""
-        risk = section(content, "risk", RISK)
-        paths = risk.get("dictionaries", [])
-        prior = risk.get("prior", [1 / max(len(paths), 1)] * max(len(paths), 1))
-        if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
+        risk = _section(content, "risk")
+        number = max(len(risk["dictionaries"]), 1)
+        prior = risk.get("prior", [1 / number] * number)
+        if len(prior) != number or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-        linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
+        linkage = _section(risk["linkage"], "risk.linkage") if "linkage" in risk else None
+        rules = (_section(rule, "risk.rules") for rule in risk["rules"])
         return cls(
-            tuple(folder / path for path in paths),
+            tuple(folder / path for path in risk["dictionaries"]),
             tuple(prior),
             _harm(risk),
             folder / risk["personal_weights"] if "personal_weights" in risk else None,
-            (folder / linkage["table"], tuple(dict.fromkeys(linkage.get("columns", [])))) if linkage else None,
-            tuple(
-                DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
-                for rule in (section(content, "risk.rules", RULE) for content in risk.get("rules", []))
-            ),
+            (folder / linkage["table"], tuple(dict.fromkeys(linkage["columns"]))) if linkage else None,
+            tuple(DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition")) for rule in rules),
             risk.get("row_weight"),
         )
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All tables that it names."""
+        named = (self.personal_weights, self.linkage and self.linkage[0])
+        return (*self.dictionaries, *(path for path in named if path is not None))
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
@@ -170,8 +192,8 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
         else:
             stated_weights[name] = _WEIGHT.check(where, stated)
     weights = stated_weights if "weights" in risk else None
-    interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
-    missed = risk.get("missed", 0.0)
+    interactions = [_section(entry, "risk.interactions") for entry in risk["interactions"]]
+    missed = risk["missed"]
     if missed == inf:
         raise InputError(
             "the key risk.missed must be finite: an attacker who can be wrong always misses somebody; what must never be "
@@ -182,7 +204,7 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
     if weights is None and ("personal_weights" in risk or interactions):
         weights = {}
     pairs = tuple((tuple(dict.fromkeys(entry["attributes"])), entry["weight"]) for entry in interactions)
-    return HarmModel(_FAMILIES[risk.get("sensitivity", "linear")], weights, pairs, missed)
+    return HarmModel(_FAMILIES[risk["sensitivity"]], weights, pairs, missed)
 
 
 @dataclass(frozen=True)
@@ -196,7 +218,7 @@ class PopulationSection:
     @classmethod
     def of(cls, folder: Path, content: object) -> "PopulationSection | None":
         """The section as TOML has it; None without keys. Raises InputError naming the key."""
-        stated = section(content, "population", POPULATION)
+        stated = _section(content, "population")
         if not stated:
             return None
         if "sampling_fraction" in stated:
@@ -205,10 +227,8 @@ class PopulationSection:
                     "the key population.sampling_fraction stands alone; leave out the others of [population]"
                 )
             return cls(sampling_fraction=float(stated["sampling_fraction"]))
-        POPULATION["path"].check("population.path", stated.get("path"))
-        demands: dict[str, Any] = {
-            key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()
-        }
+        KEYS["population"]["path"].check("population.path", stated.get("path"))
+        demands = {key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()}
         return cls(folder / demands.pop("path"), demands)
 
 
@@ -216,9 +236,8 @@ class PopulationSection:
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
-    path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
-    ladders: the release whose levels it takes, if one. unconfirmed: the roles that `init` guessed, by attribute, while
-    nobody has said that they are reviewed.
+    reads: the file that says so, and all that it names, a folder or glob as it stands there. unconfirmed: the roles that
+    `init` guessed, by attribute, while nobody has said that they are reviewed.
     """
 
     path: Path
@@ -226,19 +245,9 @@ class Config:
     policy: Policy
     risk: RiskSection = field(default_factory=RiskSection)
     imprint: Imprint = NO_IMPRINT
-    hierarchies: tuple[Path, ...] = ()
-    rules: tuple[Path, ...] = ()
-    ladders: tuple[Path, ...] = ()
+    reads: tuple[Path, ...] = ()
     population: PopulationSection | None = None
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
-
-    @property
-    def reads(self) -> tuple[Path, ...]:
-        """All that is read: this file and those it names, a folder or glob as it stands there."""
-        risk, people = self.risk, None if self.population is None else self.population.path
-        named = (self.source.path, people, risk.personal_weights, risk.linkage and risk.linkage[0])
-        files = (*self.hierarchies, *self.rules, *self.ladders, *risk.dictionaries)
-        return (self.path, *files, *(path for path in named if path is not None))
 
     @property
     def k(self) -> int:
@@ -329,14 +338,11 @@ def _named(path: Path) -> Iterator[None]:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     folder = path.parent
-    check_keys(content, SECTIONS)
-    data = section(content.get("data", {}), "data", DATA)
-    imprint = Imprint.of(section(content.get("release", {}), "release", dict.fromkeys(NAMES, ANY)))
-    privacy, base, search = (
-        section(content.get(name, {}), name, keys)
-        for name, keys in (("privacy", PRIVACY), ("base", BASE), ("search", SEARCH))
+    check_keys(content, dict.fromkeys(name.partition(".")[0] for name in KEYS))
+    imprint, data, privacy, base, search = (
+        _section(content.get(name, {}), name) for name in ("release", "data", "privacy", "base", "search")
     )
-    table = base.get("table", "auto")
+    table = base["table"]
     if isinstance(table, str) and is_file(table):
         table = str(folder / table)
     sections = content.get("attributes", {})
@@ -348,30 +354,28 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             "data.where names a part of the table, and [population] everybody whom the whole could be about; leave out one"
         )
-    stated_rules = privacy.get("rules", [])
-    rules = stated_rules if isinstance(stated_rules, list) else [stated_rules]
-    ladders = (folder / data["ladders"],) if "ladders" in data else ()
+    rules = privacy["rules"] if isinstance(privacy["rules"], list | tuple) else [privacy["rules"]]
     settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
     if "where" in data:
         settings["where"] = Part(data["where"])
-    roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
+    if "ladders" in data:
+        roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
+        settings["ladders"] = read_ladders(folder / data["ladders"], roles)
+    risk = RiskSection.of(folder, content.get("risk", {}))
+    people = PopulationSection.of(folder, content.get("population", {}))
+    named = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
+    named += [stated[key] for stated in sections.values() for key in _FILES if key in stated]
+    named += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
     return Config(
         path,
-        TableSource(
-            attributes=attributes,
-            ladders=read_ladders(ladders[0], roles) if ladders else {},
-            origin=folder / data["path"],
-            **settings,
-        ),
-        Policy(**{**privacy, "rules": rules_of(stated_rules, folder)}, base=table, **search),
-        RiskSection.of(folder, content.get("risk", {})),
-        imprint,
-        tuple(folder / stated[key] for stated in sections.values() for key in _FILES if key in stated),
-        tuple(folder / rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")),
-        ladders,
-        PopulationSection.of(folder, content.get("population", {})),
+        TableSource(attributes=attributes, origin=folder / data["path"], **settings),
+        Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
+        risk,
+        Imprint.of(imprint),
+        (path, *(folder / name for name in named), *risk.files, *([people.path] if people and people.path else ())),
+        people,
     )
 
 
@@ -407,7 +411,7 @@ def _demands_nothing(text: object) -> bool:
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
-    stated = section(content, where, ATTRIBUTE)
+    stated = _section(content, where, "attributes.NAME")
     try:
         files = {key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}
         return Attribute(**{**stated, **files})

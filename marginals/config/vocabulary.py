@@ -38,66 +38,44 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of what nobody should learn about a person, and the words that tell it; as in the table of words."""
+    """One topic of the table of words, which explains these keys."""
 
     about: str
-    words: frozenset[str]
-    pairs: tuple[frozenset[str], ...]
-    begins: tuple[str, ...]
-    ends: tuple[str, ...]
-    short: tuple[str, ...]
-    values: tuple[str, ...]
-    maybe: frozenset[str]
-    excluded: frozenset[str]
-    texts: frozenset[str]
-    default: Role
-    pervades: bool
-    is_absence_harmless: bool
-
-    @classmethod
-    def of(cls, entry: Mapping[str, str]) -> "Kind":
-        """A section of the table."""
-        words, begins, ends, short, values = (
-            tuple(entry.get(key, "").split()) for key in ("words", "begins", "ends", "short", "values")
-        )
-        maybe, excluded, texts = (frozenset(entry.get(key, "").split()) for key in ("maybe", "not", "texts"))
-        return cls(
-            entry["about"],
-            *_single_and_pairs(words),
-            begins,
-            ends,
-            short,
-            values,
-            maybe,
-            excluded,
-            texts,
-            Role(entry.get("default", Role.SENSITIVE.value)),
-            entry.get("pervades") == "yes",
-            entry.get("absence") == "harmless",
-        )
+    words: tuple[str, ...] = ()
+    begins: tuple[str, ...] = ()
+    ends: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    maybe: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    default: str = Role.SENSITIVE.value
+    pervades: str = ""
+    absence: str = ""
 
     def sure_word(self, words: Sequence[str]) -> str:
-        """The word among some that tells this kind; empty where none does."""
-        word_set = set(words)
-        if word_set & self.excluded:
+        """Return the word among some that tells this topic; empty if none does."""
+        if not {*words}.isdisjoint(self.excluded):
             return ""
-        for pair in self.pairs:
-            if pair <= word_set:
-                return " ".join(word for word in words if word in pair)
+        if pair := _pair_among(words, self.words):
+            return " ".join(word for word in words if word in pair)
         for word in words:
-            ends = len(word) >= _SHORTEST and bool(self.ends) and word.endswith(self.ends)
-            begins = bool(self.begins) and word.startswith(self.begins)
-            if word in self.words or begins or ends or any(_abbreviates(word, stem) for stem in self.short):
+            is_end = len(word) >= _SHORTEST and word.endswith(self.ends)
+            if word in self.words or is_end or word.startswith(self.begins) or _abbreviated(word, self.short):
                 return word
         return ""
 
     def likely_word(self, words: Sequence[str]) -> str:
-        """The word among some that may tell this kind; empty where none does."""
-        if set(words) & self.excluded:
+        """Return the word among some that may tell this topic; empty if none does."""
+        if not {*words}.isdisjoint(self.excluded):
             return ""
         longer = [stem for stem in self.maybe if len(stem) >= _LONG_ENOUGH - 1]
-        near = (word for word in words if word in self.maybe or any(_abbreviates(word, stem) for stem in longer))
-        return next(near, "")
+        return next((word for word in words if word in self.maybe or _abbreviated(word, longer)), "")
+
+
+def _pair_among(words: Iterable[str], pairs: Iterable[str]) -> set[str]:
+    """Return the first of some pairs of words, such as `net+income`, both of which are among others."""
+    return next((pair for text in pairs if "+" in text and (pair := {*text.split("+")}) <= {*words}), set())
 
 
 _LONG_ENOUGH = 5
@@ -112,41 +90,48 @@ def _around(length: int) -> re.Pattern[str]:
     return re.compile(f"{before}0({after}){{0,2}}")
 
 
-def _abbreviates(word: str, stem: str) -> bool:
-    if stem not in word or (word != stem and word in _common()):
-        return False
-    return _around(len(stem)).fullmatch(word.replace(stem, "0", 1)) is not None
+def _abbreviated(word: str, stems: Iterable[str]) -> bool:
+    """Whether a word is one of some stems, with abbreviations around it."""
+
+    def is_around(stem: str) -> bool:
+        if stem not in word or (word != stem and word in _common()):
+            return False
+        return _around(len(stem)).fullmatch(word.replace(stem, "0", 1)) is not None
+
+    return any(map(is_around, stems))
 
 
 @cache
 def _common() -> frozenset[str]:
-    return frozenset(sections()["common"]["words"].split()) | _recognizable()[0]
+    return frozenset((*sections()["common"]["words"].split(), *_recognizable()))
 
 
 @cache
 def _cut_short(word: str) -> str:
     if len(word) < _SHORTEST or any(common.startswith(word) for common in _common()):
         return ""
-    return next(
-        (kind.about for kind in kinds() if any(sure != word and sure.startswith(word) for sure in kind.words)), ""
+    begun = (
+        kind.about
+        for kind in kinds()
+        for sure in kind.words
+        if "+" not in sure and sure.startswith(word) and sure != word
     )
+    return next(begun, "")
 
 
 @cache
 def kinds() -> tuple[Kind, ...]:
-    """All kinds, in the order of the table."""
-    return tuple(map(Kind.of, sections()["kinds"].values()))
+    """Return all topics, in the order of the table."""
+    single = {"about", "default", "pervades", "absence"}
+    return tuple(
+        Kind(**{key: text if key in single else tuple(text.split()) for key, text in entry.items()})
+        for entry in sections()["kinds"].values()
+    )
 
 
 @cache
-def _recognizable() -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
-    return _single_and_pairs(sections()["recognizable"]["words"].split())
-
-
-def _single_and_pairs(words: Iterable[str]) -> tuple[frozenset[str], tuple[frozenset[str], ...]]:
-    """The words that stand alone, and those that tell something together, in whatever order: `net+income`."""
-    parts = [frozenset(word.split("+")) for word in words]
-    return frozenset(word for part in parts if len(part) == 1 for word in part), tuple(p for p in parts if len(p) > 1)
+def _recognizable() -> tuple[str, ...]:
+    return tuple(sections()["recognizable"]["words"].split())
 
 
 @lru_cache(maxsize=10_000)
@@ -158,7 +143,7 @@ def meaning_of(text: str) -> Meaning | None:
             return Meaning(kind.about, word)
     for kind in kinds():
         if word := kind.likely_word(words):
-            return Meaning(kind.about, word, is_sure=False, default=kind.default)
+            return Meaning(kind.about, word, is_sure=False, default=Role(kind.default))
     for word in words:
         if about := _cut_short(word):
             return Meaning(about, word, is_sure=False)
@@ -166,16 +151,16 @@ def meaning_of(text: str) -> Meaning | None:
 
 
 def is_recognizable(text: str) -> bool:
-    """Whether a name says that it is something by which people are recognized, such as their age, job or town."""
-    words, (single, pairs) = set(words_in_order(text)), _recognizable()
-    return bool(words & single) or any(pair <= words for pair in pairs) or any(map(_is_near_recognizable, words))
+    """Whether people are recognized by what a name says, such as their age, job or town."""
+    words = words_in_order(text)
+    return bool(_pair_among(words, _recognizable())) or any(map(_is_recognizable_word, words))
 
 
 @cache
-def _is_near_recognizable(word: str) -> bool:
-    single = _recognizable()[0]
-    begins = len(word) >= _LONG_ENOUGH and any(whole.startswith(word) for whole in single)
-    return begins or any(_abbreviates(word, stem) for stem in single if len(stem) < len(word))
+def _is_recognizable_word(word: str) -> bool:
+    single = [text for text in _recognizable() if "+" not in text]
+    begins = len(word) >= _LONG_ENOUGH and any(text.startswith(word) for text in single)
+    return word in single or begins or _abbreviated(word, [text for text in single if len(text) < len(word)])
 
 
 def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning | None:
@@ -222,9 +207,10 @@ def harmless_values(name: str, description: str, about: Meaning | None, meanings
             begins and not any(reverses(word) or word in said["values"] for word in rest)
         )
 
-    is_kind = any(kind.is_absence_harmless for kind in kinds() if about and about.is_sure and kind.about == about.about)
-    single, pairs = _single_and_pairs(said["amounts"])
-    is_amount = bool(words & single) or any(pair <= words for pair in pairs)
+    is_kind = any(
+        kind.absence == "harmless" for kind in kinds() if about and about.is_sure and kind.about == about.about
+    )
+    is_amount = not words.isdisjoint(said["amounts"]) or bool(_pair_among(words, said["amounts"]))
     is_test = not (is_kind or is_amount)
     if any(map(reverses, words | {*words_in_order(description)})) or (is_test and not words & {*said["tests"]}):
         return ()
