@@ -2,6 +2,7 @@
 
 import textwrap
 from collections.abc import Sequence
+from fractions import Fraction
 
 from checks import PROJECT
 
@@ -30,6 +31,15 @@ def few(count: int, whole: int = 0) -> str:
     ('0', 'few', '1,200', 'nearly 600')
     """
     return f"nearly {whole:,}" if 0 < whole - count < _FEW else "few" if 0 < count < _FEW else f"{count:,}"
+
+
+def share_in_words(share: Fraction) -> str:
+    """Return a whole percentage, which tells no small count.
+
+    >>> share_in_words(Fraction(1, 3)), share_in_words(Fraction(1, 999)), share_in_words(Fraction(999, 1000))
+    ('33', 'under 1', '99')
+    """
+    return "under 1" if 100 * share < 1 else str(min(99, round(100 * share)))
 
 
 LONGEST_WORDS = 200

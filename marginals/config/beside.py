@@ -20,26 +20,16 @@ from marginals.tables.words import column_pattern, column_words, people_words
 MOST_COLUMNS = 80
 """Columns that are published: a search of the default time goes through all pairs of as many."""
 
-_FEWEST_SURE = 3
-"""Words of columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
-_MANY_MORE = 2
-"""Times as many as those by which people are recognized, at least."""
+_FEWEST_SENSITIVE_WORDS = 3
+_TIMES_KNOWN = 2
 _SHORTEST_STEM = 3
-"""Letters of a name, at least, by which another one is called like it."""
-_FEWEST_ANSWERS, _FEWEST_QUESTIONS = 4, 3
-"""Different answers, and columns that have them, from which on these are the questions of a survey."""
+_FEWEST_ANSWERS, _FEWEST_WITH_SAME_ANSWERS = 4, 3
 _SHORTEST_ANSWER = 3
-"""Letters of an answer in words, at least."""
 _FEWEST_CALLED_ALIKE = 5
-"""Columns, at least, whose names begin with the same letters, and that have the same few answers, whatever these are."""
 _FEWEST_CODES, _MOST_CODES = 3, 11
-"""Different answers of these."""
-_ALIKE = 0.75
-"""Share of the answers of two columns that both have, at least, where they are the same."""
-_EXACT = 100
-"""Different numbers of a coordinate, from which on it says where somebody is more exactly than a district does."""
+_SHARE_OF_SAME_ANSWERS = 0.75
+_MOST_COORDINATES_OF_DISTRICTS = 100
 _FEWEST_NAMES = 10
-"""Different values of a part of a name, at least."""
 
 
 class BesideRule(NamedTuple):
@@ -77,7 +67,7 @@ def _same_answers(guessed: GuessedTable) -> dict[str, str]:
         answers = frozenset(labels.get(text, text).strip().lower() for text in guessed.facts[name].values)
         spoken = sum(len(re.findall(r"[^\W\d_]", answer)) >= _SHORTEST_ANSWER for answer in answers)
         if len(answers) >= _FEWEST_ANSWERS and 2 * spoken > len(answers):
-            near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
+            near = (other for other in sets if _SHARE_OF_SAME_ANSWERS * len(answers | other) <= len(answers & other))
             sets.setdefault(next(near, answers), []).append(name)
 
     def is_known(facts: Facts) -> bool:
@@ -87,7 +77,7 @@ def _same_answers(guessed: GuessedTable) -> dict[str, str]:
     asked = [
         names
         for names in sets.values()
-        if len(names) >= _FEWEST_QUESTIONS and not any(is_known(guessed.facts[name]) for name in names)
+        if len(names) >= _FEWEST_WITH_SAME_ANSWERS and not any(is_known(guessed.facts[name]) for name in names)
     ]
     return {name: why for names in asked for name in names if guessed.guesses[name].is_open}
 
@@ -122,7 +112,11 @@ def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
     abouts = [meaning.about for meaning in meanings if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
     pervading = {kind.about for kind in kinds() if kind.pervades}
-    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading:
+    if (
+        different < _FEWEST_SENSITIVE_WORDS
+        or different < _TIMES_KNOWN * len(known)
+        or about not in pervading
+    ):
         return {}
     why = f"{UNKNOWN}; most other columns are sensitive by their names, as those about {about}"
     return {name: replace(guessed.protected(name, why, why), is_unknown=True) for name in _open(guessed)}
@@ -161,7 +155,7 @@ def _coordinates(guessed: GuessedTable) -> Mapping[str, Guess]:
             or (is_named and "long" in facts.words)
         )
     ]
-    are_exact = len(places) >= 2 and any(filled[name].distinct > _EXACT for name in places)
+    are_exact = len(places) >= 2 and any(filled[name].distinct > _MOST_COORDINATES_OF_DISTRICTS for name in places)
     return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if are_exact else {}
 
 

@@ -35,19 +35,15 @@ from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
 
 _MOST_YEARS = 200
-"""Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
-_DAYS_BY_DAY = 200
-"""Dates within so many days may be published by the day."""
+_MOST_DAYS_ONE_BY_ONE = 200
 _ENDS_WITH_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}){1,2}")
 
 
 # How numbers and codes are coarsened.
 
-_BANDS = 100
-"""About so many finest bands hold most rows; a fitted ladder merges from there."""
+_FINEST_BANDS = 100
 _MOST_BANDS = 20_000
-_SINGLE_VALUES = 200
-"""Whole numbers that most rows lie within so many of are merged from single values on."""
+_MOST_SINGLE_NUMBERS = 200
 
 
 def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) -> tuple[int | Decimal, ...]:
@@ -57,16 +53,15 @@ def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool)
     are_whole = all(number == number.to_integral_value() for number in numbers)
     low, high = inner_range(numbers, counts)
     span = max(numbers) - min(numbers)
-    if are_whole and high - low <= _SINGLE_VALUES and span < MOST_CONSECUTIVE:
+    if are_whole and high - low <= _MOST_SINGLE_NUMBERS and span < MOST_CONSECUTIVE:
         return ()
-    wished = max((high - low) / _BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
+    wished = max((high - low) / _FINEST_BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
     width = max(round_width(wished), unit)
     return (int(width),) if are_whole else (width,)
 
 
 _MOST_LEVELS = 3
-_LARGE_ENOUGH = 0.5
-"""Share of the rows that are to be in groups which are not rare, at the longest prefix."""
+_SHARE_IN_GROUPS = 0.5
 
 
 def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tuple[int, ...]:
@@ -79,7 +74,11 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
         for length, group in groups.items():
             group[code[:length]] += rows
     branching = [length - 1 for length in groups if length > 1 and 1 < len(groups[length - 1]) < len(groups[length])]
-    large = (n for n in branching if sum(r for r in groups[n].values() if r >= rare) >= _LARGE_ENOUGH * counts.sum())
+    large = (
+        n
+        for n in branching
+        if sum(r for r in groups[n].values() if r >= rare) >= _SHARE_IN_GROUPS * counts.sum()
+    )
     chosen = [next(large, branching[-1])] if branching else []
     for length in branching:
         if length < chosen[-1] and 2 * len(groups[length]) <= len(groups[chosen[-1]]):
@@ -102,15 +101,12 @@ class ValueKind(Enum):
 _CODE_OF_ONE_LENGTH = re.compile(r"[A-Za-z0-9./-]*[0-9][A-Za-z0-9./-]*")
 _CODE_OF_A_THING = re.compile(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*")
 _FEWEST_CODES, _MOST_CODES = 21, 100_000
-_ROUND = 0.6
-"""Share of the rows with numbers that five divides, at least, where people name amounts; of keys a fifth have such ones."""
+_ROUND_SHARE = 0.6
 MOST_CATEGORIES = 100
 _MOST_COMPARED = 200
 """Values of a column of which each is compared with each: the time grows with the third power."""
 _MOST_ROWS_COMPARED = 1_000_000
-"""Rows that are surely held in memory, as comparing values needs."""
 _MOST_NAMED = 500
-"""So many values may be named where there are more."""
 _LONG_TEXT = 40
 _LONG_CATEGORY = 60
 """As long a text may be that enough rows share, and half the values of a list that was chosen from."""
@@ -118,8 +114,7 @@ _LONGEST_CATEGORY = 200
 """As long one value of such a list may be, most of whose values enough rows share."""
 
 
-_MOST_RANGES = 1_000
-"""Bands of a column, at most; more values are keys or measures."""
+_MOST_BANDS_EXAMINED = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,7 +180,7 @@ class Facts(Column):
                 f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
                 "blanks or signs only; if they are values of their own, write one_spelling = false"
             )
-        bands = self.values if self.distinct <= _MOST_RANGES else ()
+        bands = self.values if self.distinct <= _MOST_BANDS_EXAMINED else ()
         pairs = gaps_and_overlaps(bands)
         if dates := dates_among_bands(bands):
             doubts.append(
@@ -262,7 +257,11 @@ class Facts(Column):
     def are_amounts(self) -> bool:
         """Whether round numbers are much more frequent than others, as amounts are and keys are not."""
         is_round = np.array([number % 5 == 0 for number in self.whole], dtype=bool)
-        return bool(self.whole and not is_round.all() and self.counts[is_round].sum() > _ROUND * self.counts.sum())
+        return bool(
+            self.whole
+            and not is_round.all()
+            and self.counts[is_round].sum() > _ROUND_SHARE * self.counts.sum()
+        )
 
     @cached_property
     def is_coded(self) -> bool:
@@ -287,7 +286,7 @@ class Facts(Column):
             return None
         span = (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days
         units = ("month", "quarter", "year")
-        return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _DAYS_BY_DAY else units
+        return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _MOST_DAYS_ONE_BY_ONE else units
 
     @cached_property
     def kind(self) -> ValueKind:

@@ -48,12 +48,9 @@ from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
 from models.tables.contingency_table import pack
 
-_REPEATED = 4
-"""Rows of each text of a column on average, at least, where each is kept once."""
-_LOOKED_AT = 4_000
-"""Rows by which it is told which columns go together."""
-_MOST_REPEATED = 2_000_000
-"""People of a table of counts that are looked at."""
+_ROWS_OF_REPEATED_TEXTS = 4
+_ROWS_TO_RELATE_COLUMNS = 4_000
+_MOST_PEOPLE_OF_COUNTS = 2_000_000
 
 _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
@@ -134,7 +131,7 @@ class DescribedTable:
     @cached_property
     def values_of(self) -> Callable[[str], Values]:
         """The values of a column in some rows."""
-        some = self.frame.iloc[:: max(1, len(self.frame) // _LOOKED_AT)]
+        some = self.frame.iloc[:: max(1, len(self.frame) // _ROWS_TO_RELATE_COLUMNS)]
         return cache(lambda name: Values.of(some[str(name)], self.no_values(str(name)), self.columns[name].decimal))
 
     def codes(self, name: str) -> tuple[IndexArray, Sequence[str]]:
@@ -159,7 +156,7 @@ class DescribedTable:
         counts = counts_column(frame) if not chosen.person else None
         if counts in chosen.roles:
             counts = None
-        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
+        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         missing = MissingTokens.of(cells)
@@ -207,7 +204,7 @@ def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
     if not isinstance(column.dtype, pd.StringDtype):
         return column
     codes, texts = pd.factorize(column)
-    if _REPEATED * len(texts) > len(column):
+    if _ROWS_OF_REPEATED_TEXTS * len(texts) > len(column):
         return column
     return pd.Series(pd.Categorical.from_codes(codes, texts), index=column.index, name=column.name)
 

@@ -15,7 +15,7 @@ from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question
-from marginals.config.relations import MOST_VALUES, structurally_missing
+from marginals.config.relations import MOST_REASONS, structurally_missing
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
 from marginals.publishing.harmful import bounded_values, can_be_shown
@@ -30,19 +30,14 @@ from models.arrays import CodeArray
 K = 10
 """People who share a cell at least, where the table has rows enough."""
 LEAST_CELL = 3
-"""The smallest count that a release shows under a first config."""
 MOST_NODES = 5_000
 """With more generalizations than this, looking for the best single table takes minutes."""
 ONE_ROW = "random"
 """Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
-_MANY_DROPPED = 0.05
-"""Share of the rows that may lack a value before the emptiest columns count it as one."""
-_ODDS = PRESETS[PROPOSED]
-"""What a first config demands of sensitive values."""
-_EXPECTED = 20
-"""Rows that would be expected of two values that no row has both of, at least, if their columns were independent."""
-_MOST_PAIRED = 100
-"""Of a column of such pairs; most pairs of rarer values are missing by chance."""
+_MOST_ROWS_DROPPED = 0.05
+_PROPOSED_ODDS = PRESETS[PROPOSED]
+_FEWEST_EXPECTED_OF_PAIRS = 20
+_MOST_VALUES_OF_PAIRS = 100
 
 
 def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
@@ -69,7 +64,11 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         if name not in chosen.roles
     }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
-    few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_VALUES] if guessed.lacking else []
+    few = (
+        [name for name in guessed.used if guessed.facts[name].distinct <= MOST_REASONS]
+        if guessed.lacking
+        else []
+    )
     codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
     guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
@@ -83,7 +82,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
     while True:
         drops = guessed.drops
         dropped = np.logical_or.reduce([np.zeros(len(guessed.table.frame), dtype=bool), *drops.values()])
-        if dropped.sum() <= _MANY_DROPPED * len(dropped):
+        if dropped.sum() <= _MOST_ROWS_DROPPED * len(dropped):
             return guessed
         emptiest = max(drops, key=lambda name: int(drops[name].sum()))
         why = f"{guessed.guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
@@ -193,7 +192,7 @@ def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> t
     part, rows = guessed.table, guessed.complete_rows
     columns: dict[str, tuple[CodeArray, list[str]]] = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
-        if part.columns[name].distinct > _MOST_PAIRED:
+        if part.columns[name].distinct > _MOST_VALUES_OF_PAIRS:
             continue
         codes, found = factorized(rows[name], part.no_values(name))
         texts, attribute = list(map(str, found)), attributes[name]
@@ -206,7 +205,7 @@ def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> t
         cells = first[has_both] * len(others) + second[has_both]
         counts = np.bincount(cells, minlength=len(labels) * len(others)).reshape(len(labels), len(others))
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
-        expected[(counts > 0) | (expected < _EXPECTED)] = 0
+        expected[(counts > 0) | (expected < _FEWEST_EXPECTED_OF_PAIRS)] = 0
         for row, column in np.argwhere(expected).tolist():
             proposed.append((expected[row, column], {one: labels[row], other: others[column]}))
     return tuple(pair for _, pair in sorted(proposed, key=lambda pair: -pair[0]))
@@ -245,4 +244,4 @@ def _shares(table: Table) -> list[Fraction]:
 
 def _bear(shares: Sequence[Fraction], rows: int) -> bool:
     """Whether so many rows of each person leave a bound to all values that have one where only one row counts."""
-    return all(_ODDS.of_rows(rows).bound(share) < 1 or _ODDS.bound(share) == 1 for share in shares)
+    return all(_PROPOSED_ODDS.of_rows(rows).bound(share) < 1 or _PROPOSED_ODDS.bound(share) == 1 for share in shares)

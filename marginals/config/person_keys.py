@@ -24,26 +24,18 @@ from models.tables.contingency_table import pack
 
 FEWEST = 30
 """Different values of a key, at least, and those of them that repeat."""
-_REPEATING = 0.8
-"""Share of the values that repeat, at least, where no column numbers their rows."""
-_MOST_EACH = 200
-"""Rows of one value on average, at most."""
+_SHARE_THAT_REPEATS = 0.8
+_MOST_ROWS_OF_EACH = 200
 _EXCEPTIONS = 0.02
 """Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
 _GLANCE = 2_000
 """Rows by which it is seen at once that a column does not agree in the rows of each value."""
-_LOOKED_AT = 50_000
-"""Rows by which it is decided: all rows of the values that come first."""
-_ROWS_OF_AGREEING = 5
-"""Rows of one value on average, at most, where other columns that agree in these are the only sign of a key."""
-_AGREEING = 3
-"""Columns that agree in all rows of each value of a key."""
-_CHANCE = 14.0
-"""How unlikely, in nats, it is by chance that a column agrees in all rows of each value."""
+_MOST_ROWS_EXAMINED = 50_000
+_MOST_ROWS_OF_EACH_IF_OTHERS_AGREE = 5
+_FEWEST_THAT_AGREE = 3
+_NATS_BEYOND_CHANCE = 14.0
 MOST_MEMBERS = 60
-"""Different numbers of the members of groups, at most."""
-_SHARED = 0.5
-"""Share of the repeated values of a key whose rows differ in a sex or birth, from which on several people share it."""
+_SHARE_THAT_DIFFERS_IN_SEX = 0.5
 
 
 @dataclass(frozen=True)
@@ -68,7 +60,7 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Coll
     names = {
         column.name
         for column in lasting
-        if _is_like_key(column) and (column.counts > 1).sum() >= _REPEATING * column.distinct
+        if _is_like_key(column) and (column.counts > 1).sum() >= _SHARE_THAT_REPEATS * column.distinct
     }
     candidates = [column for column in lasting if _is_like_key(column) and column.are_numbers_of_things]
     signs: dict[str, str] = {}
@@ -92,7 +84,7 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Coll
         # By their place in order, by which a function of the values is known.
         places_of = {text: place for place, text in enumerate(in_order(column.values))}
         ordered = np.array([*(places_of.get(text, -1) for text in coded[name][1]), -1])[codes[name]]
-        is_seldom = column in candidates and column.rows <= _ROWS_OF_AGREEING * column.distinct
+        is_seldom = column in candidates and column.rows <= _MOST_ROWS_OF_EACH_IF_OTHERS_AGREE * column.distinct
         if is_seldom and (sign := _agreeing(ordered, beside)):
             signs[name] = sign
         elif not (column.begin_with_year or column.end_with_year):
@@ -177,7 +169,7 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
         known = (owners >= 0) & (values >= 0)
         repeated = np.bincount(owners[known], minlength=1) > 1
         pairs = np.unique(np.stack([owners[known], values[known]]), axis=1)[0]
-        if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARED * repeated.sum():
+        if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARE_THAT_DIFFERS_IN_SEX * repeated.sum():
             return column.name
     return ""
 
@@ -185,7 +177,7 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
 def _has_repeats(column: Facts) -> bool:
     repeated = int((column.counts > 1).sum())
     is_other = column.says("ages", "times", "places") or column.sampling or column.has_decimals
-    return repeated >= FEWEST and column.rows <= _MOST_EACH * column.distinct and not is_other
+    return repeated >= FEWEST and column.rows <= _MOST_ROWS_OF_EACH * column.distinct and not is_other
 
 
 def _is_like_key(column: Facts) -> bool:
@@ -194,7 +186,7 @@ def _is_like_key(column: Facts) -> bool:
 
 def _rows_of_first(codes: IndexArray) -> IndexArray:
     rows = np.cumsum(np.bincount(codes[codes >= 0]))
-    most = max(FEWEST, int(np.searchsorted(rows, _LOOKED_AT, side="right")))
+    most = max(FEWEST, int(np.searchsorted(rows, _MOST_ROWS_EXAMINED, side="right")))
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
@@ -252,9 +244,11 @@ def _is_constant(owners: IndexArray, values: IndexArray) -> bool:
 def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:
     """Name several columns that say the same in all rows of each value, as they do of a person or a family."""
     same = (name for name, values in others.items() if _is_same_within(owners, values, exceptions))
-    agreeing = list(islice(same, _AGREEING))
+    agreeing = list(islice(same, _FEWEST_THAT_AGREE))
     nearly = "nearly " if exceptions else ""
-    return f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _AGREEING else ""
+    return (
+        f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _FEWEST_THAT_AGREE else ""
+    )
 
 
 def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
@@ -274,7 +268,7 @@ def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -
     in_order_of_owners = pairs % size
     follows = np.count_nonzero(np.diff(in_order_of_owners)) < 3 * len(np.unique(in_order_of_owners))
     by_chance = float(((np.bincount(others) / len(others)) ** 2).sum())
-    return not follows and bool(-len(pairs) * np.log(by_chance) > _CHANCE)
+    return not follows and bool(-len(pairs) * np.log(by_chance) > _NATS_BEYOND_CHANCE)
 
 
 def _unlike(packed: IndexArray, size: int) -> tuple[float, IndexArray]:

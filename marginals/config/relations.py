@@ -17,28 +17,20 @@ from models.arrays import BoolArray, IndexArray
 
 Numbers = npt.NDArray[np.float64]
 
-_DETERMINED = 0.9
-"""Share of what is wrong in guesses without a column that is right with it, from which on it gives the other away."""
-_FEWEST = 50
-"""Rows that have both values, at least, and as a share of the rows:"""
-_FEWEST_SHARE = 0.3
+_SHARE_DETERMINED = 0.9
+_FEWEST_ROWS_WITH_BOTH = 50
+_LEAST_SHARE_WITH_BOTH = 0.3
 
 FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
-_FEW_NUMBERS = 20
-"""As many different numbers, or fewer, are taken one by one."""
-_PARTS = 8
-"""Parts of a sum, at most."""
-_IN_SUM = 0.95
-"""Share of the rows, at least, in which the parts add up."""
-_NEARLY_NONE = 1e-7
-"""Share of the spread of a column, below which what is left of it is rounding."""
+_MOST_NUMBERS_ONE_BY_ONE = 20
+_MOST_PARTS_OF_SUMS = 8
+_SHARE_THAT_ADDS_UP = 0.95
+_ROUNDING = 1e-7
 _MOST_GROUPS = 20
-"""Groups of a column whose association with another is judged; rarer values are one group together."""
 _BEYOND_CHANCE = 5.0
 """Standard deviations from what chance shows, from which on two columns are associated: about 3 pairs in ten million."""
-MOST_VALUES = 12
-"""Values of a column that says where another one lacks a value."""
+MOST_REASONS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +55,7 @@ class Values:
 
     def groups(self, number: int) -> IndexArray:
         """Values in groups of about equal size, -1 for no value: `FINE` that tell, or `COARSE` that are told."""
-        if self.numbers is None or len(np.unique(self.codes)) <= _FEW_NUMBERS + 1:
+        if self.numbers is None or len(np.unique(self.codes)) <= _MOST_NUMBERS_ONE_BY_ONE + 1:
             return self.codes
         present = ~np.isnan(self.numbers)
         cuts = np.unique(np.quantile(self.numbers[present], np.arange(1, number) / number))
@@ -110,7 +102,7 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     """
     both = (one >= 0) & (other >= 0)
     rows = int(both.sum())
-    if rows < _FEWEST or rows < _FEWEST_SHARE * len(one):
+    if rows < _FEWEST_ROWS_WITH_BOTH or rows < _LEAST_SHARE_WITH_BOTH * len(one):
         return False
     first, second = one[both], other[both]
     width = int(second.max()) + 1
@@ -122,7 +114,7 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     if groups < 2 or frequent == rows or rows == groups:
         return False
     right, without = (int(most.sum()) - groups) / (rows - groups), frequent / rows
-    return right - without >= _DETERMINED * (1 - without)
+    return right - without >= _SHARE_DETERMINED * (1 - without)
 
 
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
@@ -155,14 +147,14 @@ class _Products:
 
     def parts(self, total: int) -> tuple[int, ...]:
         """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
-        if self.numbers.shape[1] < _FEWEST or not self.lengths[total] > 0:
+        if self.numbers.shape[1] < _FEWEST_ROWS_WITH_BOTH or not self.lengths[total] > 0:
             return ()
         chosen: list[int] = []
         explained: Numbers = np.zeros(0)
-        for _ in range(min(_PARTS, len(self.numbers) - 1)):
+        for _ in range(min(_MOST_PARTS_OF_SUMS, len(self.numbers) - 1)):
             unexplained = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
             unexplained[[total, *chosen]] = 0
-            if not unexplained.max() > _NEARLY_NONE:
+            if not unexplained.max() > _ROUNDING:
                 return ()
             chosen.append(int(unexplained.argmax()))
             inner = self.inner[np.ix_(chosen, chosen)]
@@ -171,7 +163,7 @@ class _Products:
             if len(chosen) >= 2 and (np.abs(signs) == 1).all():
                 target = self.numbers[total]
                 close = np.abs(target - signs @ self.numbers[chosen]) <= 1e-6 * np.maximum(1.0, np.abs(target))
-                if close.mean() >= _IN_SUM:
+                if close.mean() >= _SHARE_THAT_ADDS_UP:
                     return tuple(sorted(chosen))
         return ()
 
@@ -186,11 +178,13 @@ def structurally_missing(
     that the same people skip a block of questions tells nothing of an answer.
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
-    few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_VALUES), key=distinct.__getitem__)
+    few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_REASONS), key=distinct.__getitem__)
 
     def says(code: IndexArray, gone: BoolArray) -> bool:
         rows, without = np.bincount(code + 1)[1:], np.bincount(code[gone] + 1, minlength=int(code.max()) + 2)[1:]
-        is_function = bool(((without == 0) | (without == rows)).all()) and rows.sum() >= _FEWEST_SHARE * len(code)
+        is_function = bool(((without == 0) | (without == rows)).all()) and rows.sum() >= _LEAST_SHARE_WITH_BOTH * len(
+            code
+        )
         return is_function and bool(min(without.sum(), (rows - without).sum()) >= least)
 
     found = {

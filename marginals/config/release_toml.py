@@ -183,15 +183,15 @@ class RiskSection:
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
-    stated_weights: dict[str, Any] = {}
-    for name, stated in risk.get("weights", {}).items():
+
+    def weight(name: str, stated: Any) -> Any:
         where = f"risk.weights.{name}"
-        if is_table(stated):
-            by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
-            stated_weights[name] = _WEIGHT.of_each(where, by_value)
-        else:
-            stated_weights[name] = _WEIGHT.check(where, stated)
-    weights = stated_weights if "weights" in risk else None
+        if not is_table(stated):
+            return _WEIGHT.check(where, stated)
+        by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
+        return _WEIGHT.of_each(where, by_value)
+
+    weights = {name: weight(name, stated) for name, stated in risk["weights"].items()} if "weights" in risk else None
     interactions = [_section(entry, "risk.interactions") for entry in risk["interactions"]]
     missed = risk["missed"]
     if missed == inf:
@@ -207,29 +207,16 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
     return HarmModel(_FAMILIES[risk["sensitivity"]], weights, pairs, missed)
 
 
-@dataclass(frozen=True)
-class PopulationSection:
-    """Everybody whom the rows could be about, not yet read, and what is demanded of a single table of them."""
-
-    path: Path | None = None
-    demands: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    sampling_fraction: float | None = None
-
-    @classmethod
-    def of(cls, folder: Path, content: object) -> "PopulationSection | None":
-        """The section as TOML has it; None without keys. Raises InputError naming the key."""
-        stated = _section(content, "population")
-        if not stated:
-            return None
-        if "sampling_fraction" in stated:
-            if len(stated) > 1:
-                raise InputError(
-                    "the key population.sampling_fraction stands alone; leave out the others of [population]"
-                )
-            return cls(sampling_fraction=float(stated["sampling_fraction"]))
-        KEYS["population"]["path"].check("population.path", stated.get("path"))
-        demands = {key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()}
-        return cls(folder / demands.pop("path"), demands)
+def _population(folder: Path, content: object) -> dict[str, Any] | None:
+    """Return the section [population] with the path of its table, not yet read; None without keys."""
+    stated = _section(content, "population")
+    if "sampling_fraction" in stated and len(stated) > 1:
+        raise InputError("the key population.sampling_fraction stands alone; leave out the others of [population]")
+    if not stated or "sampling_fraction" in stated:
+        return stated or None
+    KEYS["population"]["path"].check("population.path", stated.get("path"))
+    demands = {key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()}
+    return {**demands, "path": folder / stated["path"]}
 
 
 @dataclass(frozen=True)
@@ -246,7 +233,7 @@ class Config:
     risk: RiskSection = field(default_factory=RiskSection)
     imprint: Imprint = NO_IMPRINT
     reads: tuple[Path, ...] = ()
-    population: PopulationSection | None = None
+    population: Mapping[str, Any] | None = None
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
 
     @property
@@ -267,14 +254,15 @@ class Config:
 
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
+        people = self.population or {"sampling_fraction": None}
+        if "sampling_fraction" in people:
+            return people["sampling_fraction"]
         with _named(self.path):
-            if self.population is None or self.population.path is None:
-                return None if self.population is None else self.population.sampling_fraction
-            return Population.read(self.population.path, self.source, **self.population.demands)
+            return Population.read(like=self.source, **people)
 
     def require_collections(self) -> None:
-        """Raise InputError where the config demands what is decided of single tables only."""
-        if self.population is not None and self.population.demands:
+        """Raise InputError if the config demands what is decided of single tables only."""
+        if self.population and not {"path", "sampling_fraction"}.issuperset(self.population):
             with _named(self.path):
                 raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
 
@@ -321,7 +309,6 @@ def config_of(path: Path, text: str) -> Config:
 
 
 _MOST_BYTES = 1 << 20
-"""Of a config."""
 
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
@@ -364,7 +351,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
         settings["ladders"] = read_ladders(folder / data["ladders"], roles)
     risk = RiskSection.of(folder, content.get("risk", {}))
-    people = PopulationSection.of(folder, content.get("population", {}))
+    people = _population(folder, content.get("population", {}))
     named = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
     named += [stated[key] for stated in sections.values() for key in _FILES if key in stated]
     named += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
@@ -374,7 +361,12 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
         risk,
         Imprint.of(imprint),
-        (path, *(folder / name for name in named), *risk.files, *([people.path] if people and people.path else ())),
+        (
+            path,
+            *(folder / name for name in named),
+            *risk.files,
+            *([people["path"]] if people and "path" in people else ()),
+        ),
         people,
     )
 
@@ -496,14 +488,13 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
 
 
 def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    while line := lines.readline(_LONGEST_LINE):
-        if len(line) == _LONGEST_LINE:
+    while line := lines.readline(_MOST_CHARACTERS_OF_A_LINE):
+        if len(line) == _MOST_CHARACTERS_OF_A_LINE:
             raise csv.Error("a line is too long")
         yield line
 
 
-_LONGEST_LINE = 1 << 20
-"""Characters."""
+_MOST_CHARACTERS_OF_A_LINE = 1 << 20
 
 _FILES = {"hierarchy": read_hierarchy, "population": read_population}
 """Keys of an attribute that name a file, and what reads it."""

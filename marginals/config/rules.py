@@ -109,30 +109,21 @@ def _applying(rules: Sequence[Rule], facts: Facts, why: str = "") -> Iterator[tu
 # What rules look for that takes more than a line.
 
 _FEWEST_NAMES = 10
-"""Different values, at least, of a column called `name`, or of telephones, where they may be those of people."""
 _NAMES = frozenset({"name", "names"})
 _ALMOST_UNIQUE = 0.9
 _FEWEST_KEYS = 30
-_HEAVIEST = 500
-"""Pounds that people weigh, at most."""
-_MOST_ROWS = 0.9
-"""So many rows have one of the values that are named, where there are many and nobody chose from a list."""
+_HEAVIEST_IN_POUNDS = 500
+_NAMED_SHARE = 0.9
 _WIDEST_RANGE = 10**8
-_SHORT_DESCRIPTION = 5
-"""Words of a description, at most, that is a name; in a question whatever it is about others can be mentioned."""
-_MOST_EACH = 20
-"""Rows of each value on average, at most, of a key; what says how many there are of something has more."""
-_UNEVEN = 10
-"""Times as many rows as half the values have, at least, that the most frequent of counts has; keys repeat more evenly."""
-_HEAPED = 0.1
-"""Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
-_MOST_OTHER = 0.1
-"""Share of the rows, at most, whose value is no code among those of diagnoses."""
+_MOST_WORDS_OF_A_NAME = 5
+_ROWS_OF_A_KEY = 20
+_TIMES_THE_MEDIAN = 10
+_SHARE_OF_SHARED_NUMBERS = 0.1
+_MOST_WITHOUT_DIAGNOSES = 0.1
 _DIAGNOSIS = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?")
 _BLOCK = re.compile(r"[0-9]{5}-[0-9]{4}")
 _FEW_NUMBERS = 20
 _SCALES = {(1, 5), (0, 10), (1, 10), (1, 7), (1, 11)}
-"""The ends of the scales on which people are asked to judge, most of them."""
 
 
 def _names_people(f: Facts) -> str:
@@ -165,8 +156,10 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
     first, *others = f.words_in_order or [""]
     says_how_many = first in column_words("how_many") and others and others[-1] not in column_words("numbering")
     # Counts repeat often, very unevenly, or 0 is among them.
-    is_uneven = f.counts.max() >= _UNEVEN * np.median(f.counts)
-    look_counted = is_uneven or f.rows >= _MOST_EACH * f.distinct or (first and f.words_in_order[-1].endswith("s"))
+    is_uneven = f.counts.max() >= _TIMES_THE_MEDIAN * np.median(f.counts)
+    look_counted = (
+        is_uneven or f.rows >= _ROWS_OF_A_KEY * f.distinct or (first and f.words_in_order[-1].endswith("s"))
+    )
     are_counts = says_how_many and (look_counted or "0" in f.values)
     numbering = f.says("numbering") or other_numbered(f.name)
     is_key = numbering and _repeat_like_keys(f) and not f.says("categories") and not are_counts
@@ -174,7 +167,10 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
 
 
 def _numbers_files(f: Facts) -> tuple[str, float] | None:
-    if not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers")) or f.rows > _MOST_EACH * f.distinct:
+    if (
+        not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers"))
+        or f.rows > _ROWS_OF_A_KEY * f.distinct
+    ):
         return None
     words = (word for word in f.words_in_order if word in column_words("files", "file_numbers"))
     return " ".join(words), f.rows / f.distinct
@@ -194,7 +190,7 @@ def weighs_rows(f: Facts) -> str:
         return ""
     mean = sum(number * count for number, count in zip(f.numbers, f.counts.tolist())) / f.rows
     # else what somebody weighs, in kilograms, pounds or, of the newborn, grams
-    is_weight = f.has_decimals and (Decimal("0.5") <= mean <= Decimal("1.5") or mean > _HEAVIEST)
+    is_weight = f.has_decimals and (Decimal("0.5") <= mean <= Decimal("1.5") or mean > _HEAVIEST_IN_POUNDS)
     return word if sure or is_weight else ""
 
 
@@ -234,7 +230,7 @@ def _surely(text: str) -> Meaning | None:
 def _are_diagnoses(f: Facts) -> bool:
     are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
     letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
-    return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)
+    return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_WITHOUT_DIAGNOSES * f.rows)
 
 
 def _bands(f: Facts) -> str:
@@ -247,7 +243,7 @@ def _bands(f: Facts) -> str:
 
 
 def _bands_of_heaps(f: Facts) -> str:
-    are_heaped = f.counts[f.counts >= f.rare].sum() >= _HEAPED * f.counts.sum()
+    are_heaped = f.counts[f.counts >= f.rare].sum() >= _SHARE_OF_SHARED_NUMBERS * f.counts.sum()
     return _bands(f) if are_heaped and not (f.whole and (f.are_ages or not f.widths)) else ""
 
 
@@ -318,7 +314,11 @@ _TOO_FINE = (
         condition="dates that end with the year, of which the day, month or year is not sure, or that span over 200 years",
     ),
     _ignored(
-        lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_MOST_ROWS),
+        lambda f: (
+            f.kind is ValueKind.TEXTS
+            and f.distinct > MOST_CATEGORIES
+            and not f.are_mostly_named(_NAMED_SHARE)
+        ),
         "{f.distinct:,} different texts are too many to guess how they go together; write a hierarchy",
     ),
     _ignored(
@@ -486,7 +486,9 @@ ROLES = (
     _open(lambda f: f.is_recognizable, "", condition="the name is one by which people are recognized"),
     _sensitive(_fills_scale, _SCALE, question=_SCALE),
     _open(
-        lambda f: len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION and is_recognizable(f.said.description),
+        lambda f: (
+            len(words_in_order(f.said.description)) <= _MOST_WORDS_OF_A_NAME and is_recognizable(f.said.description)
+        ),
         "",
         condition="the description is one by which people are recognized",
     ),
@@ -494,14 +496,13 @@ ROLES = (
 )
 """Rules for the role of a column by itself."""
 
-_MANY_MISSING = 0.05
-"""Share of the rows without a value, from which on that counts as one of its own."""
+_MOST_MISSING_TO_DROP = 0.05
 
 
 def guess(facts: Facts, role: Role | None = None) -> Guess:
     """The guess on one column by itself. role: what somebody says that it is; then only the steps are guessed."""
     made = _by_rules(facts) if role is None else _with_role(facts, role)
-    if made.role.is_used and facts.missing > _MANY_MISSING * (facts.rows + facts.missing):
+    if made.role.is_used and facts.missing > _MOST_MISSING_TO_DROP * (facts.rows + facts.missing):
         lacking = f"{few(facts.missing)} of {facts.rows + facts.missing:,} rows lack a value"
         why = f"{made.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
         made = made.counting_missing(why)

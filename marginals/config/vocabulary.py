@@ -8,8 +8,7 @@ from functools import cache, lru_cache
 from marginals.tables.attribute import Column, Role, words_in_order
 from marginals.tables.words import sections
 
-_SHORTEST = 5
-"""Letters of a word, at least, of which the end tells something: `hhninc`, not `inc` in `zinc`."""
+_SHORTEST_WITH_AN_END = 5
 
 _WORD = re.compile(r"[^\W\d_]+")
 
@@ -60,7 +59,7 @@ class Kind:
         if pair := _pair_among(words, self.words):
             return " ".join(word for word in words if word in pair)
         for word in words:
-            is_end = len(word) >= _SHORTEST and word.endswith(self.ends)
+            is_end = len(word) >= _SHORTEST_WITH_AN_END and word.endswith(self.ends)
             if word in self.words or is_end or word.startswith(self.begins) or _abbreviated(word, self.short):
                 return word
         return ""
@@ -69,7 +68,7 @@ class Kind:
         """Return the word among some that may tell this topic; empty if none does."""
         if not {*words}.isdisjoint(self.excluded):
             return ""
-        longer = [stem for stem in self.maybe if len(stem) >= _LONG_ENOUGH - 1]
+        longer = [stem for stem in self.maybe if len(stem) >= _SHORTEST_BEHIND_A_LETTER - 1]
         return next((word for word in words if word in self.maybe or _abbreviated(word, longer)), "")
 
 
@@ -78,15 +77,14 @@ def _pair_among(words: Iterable[str], pairs: Iterable[str]) -> set[str]:
     return next((pair for text in pairs if "+" in text and (pair := {*text.split("+")}) <= {*words}), set())
 
 
-_LONG_ENOUGH = 5
-"""Letters of an abbreviation that may have a single letter before it."""
+_SHORTEST_BEHIND_A_LETTER = 5
 
 
 @cache
 def _around(length: int) -> re.Pattern[str]:
     said: dict[str, str] = sections()["abbreviations"]
     whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
-    before = f"({whose}|{letters})*" if length >= _LONG_ENOUGH else f"(({letters})?({whose})+)?"
+    before = f"({whose}|{letters})*" if length >= _SHORTEST_BEHIND_A_LETTER else f"(({letters})?({whose})+)?"
     return re.compile(f"{before}0({after}){{0,2}}")
 
 
@@ -108,7 +106,7 @@ def _common() -> frozenset[str]:
 
 @cache
 def _cut_short(word: str) -> str:
-    if len(word) < _SHORTEST or any(common.startswith(word) for common in _common()):
+    if len(word) < _SHORTEST_WITH_AN_END or any(common.startswith(word) for common in _common()):
         return ""
     begun = (
         kind.about
@@ -159,7 +157,7 @@ def is_recognizable(text: str) -> bool:
 @cache
 def _is_recognizable_word(word: str) -> bool:
     single = [text for text in _recognizable() if "+" not in text]
-    begins = len(word) >= _LONG_ENOUGH and any(text.startswith(word) for text in single)
+    begins = len(word) >= _SHORTEST_BEHIND_A_LETTER and any(text.startswith(word) for text in single)
     return word in single or begins or _abbreviated(word, [text for text in single if len(text) < len(word)])
 
 
