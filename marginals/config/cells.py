@@ -1,4 +1,4 @@
-"""How the cells of an unknown table are written: what stands for no value, and which sign comes before a fraction."""
+"""Spelling of the cells of an unknown table: what stands for no value, and the sign before a fraction."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ _MOST_WORDS_AMONG_NUMBERS = 3
 
 @dataclass(frozen=True)
 class MissingTokens:
-    """What stands for no value in all columns. cells: how many cells have each text."""
+    """Texts that stand for no value in all columns, and how many cells have each."""
 
     texts: tuple[str, ...]
     cells: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -29,9 +29,9 @@ class MissingTokens:
         """The texts that say nothing in all columns that have them; cells without a text count as empty ones."""
         nothing, values = set[str](), set[str]()
         for column in columns:
-            own = nothing_among(column.values)
-            nothing |= own
-            values |= {text for text in column.values if says_nothing(text)} - own
+            absent = nothing_among(column.values)
+            nothing |= absent
+            values |= {text for text in column.values if says_nothing(text)} - absent
         texts = (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
         cells = Counter({"": sum(column.missing for column in columns)})
         for column in columns:

@@ -81,8 +81,8 @@ def _list(items: Iterable[str]) -> str:
     return f"[{', '.join(items)}]"
 
 
-def _path(source: Path, beside: Path) -> str:
-    folder = beside.absolute().parent
+def _path(source: Path, target: Path) -> str:
+    folder = target.absolute().parent
     try:
         path = Path(os.path.relpath(source.absolute(), folder))
     except ValueError:  # another drive
@@ -92,17 +92,14 @@ def _path(source: Path, beside: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class InitialConfig:
-    """A config as text, the hierarchy files it names, and the guesses that it was made from.
-
-    beside: where it is to be written. source, form: the table in files. asks: whether the preset is asked for.
-    """
+    """A config as text, to be written to a target, and the guesses that it was made from. asks: for the preset."""
 
     guessed: GuessedTable
     counted: CountedTable
     preset: Preset
     source: Path
     form: FileForm
-    beside: Path
+    target: Path
     asks: bool
 
     @property
@@ -119,15 +116,15 @@ class InitialConfig:
 
     @property
     def questions(self) -> list[Question]:
-        """What only somebody who knows the table can answer."""
+        """Questions that only somebody who knows the table can answer."""
         counts = self.guessed.table.counts
-        asked = [] if counts is None else [(counts, self._about_counts, None)]
+        counting = [] if counts is None else [(counts, self._about_counts, None)]
         of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
         of_values = questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
         together = [Question((), self._about_pairs, None)] if self._about_pairs else []
         if not self.guessed.chosen.needed and len(self.guessed.used) >= _FEWEST_TO_CHOOSE:
             together.insert(0, Question(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
-        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns), *of_values, *together]
+        return [*self.guessed.unclear, *questions_of(counting), *questions_about(of_columns), *of_values, *together]
 
     @cached_property
     def _outcomes(self) -> tuple[str, ...]:
@@ -149,17 +146,17 @@ class InitialConfig:
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
-        asked = {name: self._exception_lines(name) for name in self.counted.table.sensitive}
-        return {name: lines for name, lines in asked.items() if lines}
+        lines_of = {name: self._exception_lines(name) for name in self.counted.table.sensitive}
+        return {name: lines for name, lines in lines_of.items() if lines}
 
     def _exception_lines(self, name: str) -> list[str]:
         """Ask about values that look as if they harm nobody; none is rare. Others harm, in later tables too."""
         facts, values = self.guessed.facts[name], known_values(self.counted.table, name)
         labels, rows = values.hierarchy.labels[0], values.rows
         canonical = str if facts.format is None else facts.format.canonical
-        meanings = {canonical(value): meaning for value, meaning in facts.said.values.items()}
-        about = meaning_of(name) or meaning_of(facts.said.description) or facts.values_meaning
-        harmless = harmless_values(name, facts.said.description, about, {v: meanings.get(v, v) for v in labels})
+        meanings = {canonical(value): meaning for value, meaning in facts.labels.values.items()}
+        about = meaning_of(name) or meaning_of(facts.labels.description) or facts.values_meaning
+        harmless = harmless_values(name, facts.labels.description, about, {v: meanings.get(v, v) for v in labels})
         is_end_of_scale = "0" in harmless and 2 * rows[labels.index("0")] < sum(rows)
         is_rare = any(rows[labels.index(value)] < facts.rare for value in harmless)
         if is_rare or is_end_of_scale or len(harmless) in (0, len(labels)):
@@ -190,7 +187,7 @@ class InitialConfig:
 
     @property
     def _about_pairs(self) -> str:
-        """Which preset is wanted, with the numbers of this table; empty where one was said, or one alone makes sense."""
+        """Question for the preset, with numbers of this table; empty if one was chosen, or only one makes sense."""
         columns, k = len(self.guessed.of_role(Role.QUASI_IDENTIFIER)), self.counted.k
         if not self.asks or columns < 3 or not MORE_PAIRS.is_for(self.counted.table.rows_per_person):
             return ""
@@ -216,13 +213,13 @@ class InitialConfig:
         """The whole config."""
         head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.questions)
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
-        data = self._data(_path(self.source, self.beside))
+        data = self._data(_path(self.source, self.target))
         base = _NO_BASE if self.counted.generalizations is None else _SEARCHED_BASE
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
 
     @cached_property
     def formats(self) -> dict[str, str]:
-        """In words how columns write numbers that have signs between thousands, or in percent."""
+        """Words for columns whose numbers have signs between thousands, or are in percent."""
         words = {}
         for name in self.guessed.used:
             column = self.guessed.facts[name]
@@ -246,8 +243,8 @@ class InitialConfig:
             lines.append(f"# Guessed or said: what names the columns.\nheader = {quoted(form.header)}\n")
         lines += [] if form.sheet is None else [f"sheet = {quoted(form.sheet)}\n"]
         if table.counts is not None:
-            asked = f"Nothing is read until one of these lines stands here: {self._about_counts}."
-            lines.append(f"{_comments(asked)}# counts = {quoted(table.counts)}\n# counts = false\n")
+            question = f"Nothing is read until one of these lines stands here: {self._about_counts}."
+            lines.append(f"{_comments(question)}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{few(len(table.frame) - complete)} rows are left out"
         cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
         lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
@@ -275,20 +272,20 @@ class InitialConfig:
         )
 
     def _column(self, name: str, guess: Guess) -> str:
-        key, meanings = _key(name), guess.said.values if guess.role.is_used else {}
+        key, meanings = _key(name), guess.labels.values if guess.role.is_used else {}
         notes = {**_NOTES, "marks": f"these stand for no value: {one_line(self.guessed.facts[name].marks.why)}"}
         unread = ("marks", "one_spelling") if not guess.role.is_used else ()
-        stated = {key: value for key, value in guess.settings.items() if key not in unread}
-        description = f"description = {quoted(guess.said.description)}"
+        settings = {key: value for key, value in guess.settings.items() if key not in unread}
+        description = f"description = {quoted(guess.labels.description)}"
         is_sensitive = guess.role is Role.SENSITIVE
         lines = [f"[attributes.{key}]", *guess_comments(guess)]
         lines += self._bound_lines(name) if is_sensitive else []
         lines.append(f'role = "{guess.role.value}"')
         lines += [
             f"{setting} = {_value(value)}{f'        # {notes[setting]}' if setting in notes else ''}"
-            for setting, value in stated.items()
+            for setting, value in settings.items()
         ]
-        lines += [description] if guess.said.description and guess.role.is_used else []
+        lines += [description] if guess.labels.description and guess.role.is_used else []
         lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []
         return (
@@ -318,10 +315,10 @@ class InitialConfig:
                 "# Level 0 is the day of birth, or the whole code of a place, which tells people apart.\n"
                 f"must_not_publish = {_list(coarse)}\n"
             )
-        if alone := [quoted(name) for name, guess in used.items() if guess.is_alone]:
+        if single := [quoted(name) for name, guess in used.items() if guess.is_alone]:
             text += (
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
-                f"alone = {_list(alone)}\n"
+                f"alone = {_list(single)}\n"
             )
         belong = [
             pair
@@ -367,7 +364,7 @@ class InitialConfig:
 
 
 def initial_config(
-    source: Path, beside: Path, rare: int = RARE, chosen: Chosen = NOTHING_CHOSEN, preset: Preset | None = None
+    source: Path, target: Path, rare: int = RARE, chosen: Chosen = NOTHING_CHOSEN, preset: Preset | None = None
 ) -> InitialConfig:
     """Return the guess at a config for a table in files, to be written to the file `beside`.
 
@@ -379,7 +376,7 @@ def initial_config(
     guessed, counted = counted_table(guessed_table(table, chosen))
     taken = preset or JOINT_PROOF
     taken.require(counted.table.rows_per_person)
-    return InitialConfig(guessed, counted, taken, source, form, beside, asks=preset is None)
+    return InitialConfig(guessed, counted, taken, source, form, target, asks=preset is None)
 
 
 _WHOSE = (
@@ -394,7 +391,7 @@ _NOTES = {
     "missing": '"drop": rows without one are left out',
     "one_spelling": "texts that differ by case, accents, blanks or signs are one value",
 }
-"""What is said beside a setting."""
+"""Comments on settings."""
 
 _HEAD = """\
 # Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.

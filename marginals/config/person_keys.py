@@ -1,8 +1,8 @@
 """Columns that number somebody, each in several rows, noticed by how their values repeat rather than by their names.
 
-A key of people who have several rows is recognized by a second column: one that numbers the rows of each person (1, 2,
-3), or one that no two rows of a person share, as years, where the rows of a person stand together, or a third column says
-the same in all of them. Three columns that say the same in all rows of each value are a sign by themselves.
+A key of people who have several rows is recognized by a second column, which numbers the rows of each person (1, 2, 3).
+Or no two rows of a person share it, as a year, and they stand together or agree in a third column. Three columns that
+agree in all rows of each value are a sign by themselves.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -50,7 +50,7 @@ class ContentKeys:
 
 
 def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Collection[str]) -> ContentKeys:
-    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value."""
+    """Return the keys of a table by how their values repeat."""
     varied = {column.name: column for column in columns if column.distinct > 1}
     lasting = [column for column in varied.values() if _has_repeats(column)]
     if not lasting:
@@ -75,34 +75,36 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Coll
     keys = {column.name for column in candidates} & names
     likely: dict[str, str] = {}
     for column in lasting:
-        name, beside = column.name, {other: code for other, code in codes.items() if other != column.name}
+        name, rest = column.name, {other: code for other, code in codes.items() if other != column.name}
         if name in signs or name in numbering:
             continue
-        if name in keys and (sign := _told_apart(codes[name], beside, keys)):
+        if name in keys and (sign := _told_apart(codes[name], rest, keys)):
             signs[name] = sign
             continue
         # By their place in order, by which a function of the values is known.
         places_of = {text: place for place, text in enumerate(in_order(column.values))}
         ordered = np.array([*(places_of.get(text, -1) for text in coded[name][1]), -1])[codes[name]]
         is_seldom = column in candidates and column.rows <= _MOST_ROWS_OF_EACH_IF_OTHERS_AGREE * column.distinct
-        if is_seldom and (sign := _agreeing(ordered, beside)):
+        if is_seldom and (sign := _agreeing(ordered, rest)):
             signs[name] = sign
         elif not (column.begin_with_year or column.end_with_year):
             for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")) if name in names else ():
-                if name not in likely and (sign := _told_apart(codes[name], beside, names, exceptions)):
+                if name not in likely and (sign := _told_apart(codes[name], rest, names, exceptions)):
                     likely[name] = f"{but}{sign}"
-            if name not in likely and (sign := _agreeing(ordered, beside, _EXCEPTIONS)):
+            if name not in likely and (sign := _agreeing(ordered, rest, _EXCEPTIONS)):
                 likely[name] = sign
-    found = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
+    ordered_keys = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
     return ContentKeys(
-        tuple(RepeatingKey((column.name,), column.distinct, column.rows, signs[column.name]) for column in found),
+        tuple(
+            RepeatingKey((column.name,), column.distinct, column.rows, signs[column.name]) for column in ordered_keys
+        ),
         frozenset(numbering),
         likely,
     )
 
 
 def owners(frame: pd.DataFrame, columns: Sequence[str], missing: Collection[str]) -> IndexArray:
-    """Whose row each is by some columns together: a number for each, -1 where one lacks a value; shape (rows,)."""
+    """Return a number of whoever each row is of by some columns together, -1 if one lacks a value; shape (rows,)."""
     return _together([factorized(frame[column], missing)[0] for column in columns])
 
 
@@ -133,7 +135,9 @@ def likely_pair(
         if c.are_numbers_of_things and (c.name in groups or (_has_repeats(c) and _is_like_key(c)))
     ]
     small = [
-        c.name for c in varied.values() if c.whole and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
+        c.name
+        for c in varied.values()
+        if c.whole_numbers and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
     ]
     if not keys or not (small or members):
         return {}
@@ -166,9 +170,9 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
         if column.name == key or column.distinct < 2 or not column.says("sexes", "births"):
             continue
         values = factorized(frame[column.name], missing)[0].astype(np.int64)
-        known = (owners >= 0) & (values >= 0)
-        repeated = np.bincount(owners[known], minlength=1) > 1
-        pairs = np.unique(np.stack([owners[known], values[known]]), axis=1)[0]
+        filled = (owners >= 0) & (values >= 0)
+        repeated = np.bincount(owners[filled], minlength=1) > 1
+        pairs = np.unique(np.stack([owners[filled], values[filled]]), axis=1)[0]
         if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARE_THAT_DIFFERS_IN_SEX * repeated.sum():
             return column.name
     return ""
@@ -223,14 +227,14 @@ def _told_apart(
     in_blocks = np.count_nonzero(np.diff(owners)) + 1 <= len(np.unique(owners)) + exceptions * len(owners)
     if not times or not (in_blocks or constant):
         return ""
-    beside = f", and {constant} is the same in all rows of each" if constant else ""
-    return f"no two rows of one have the same {times}{beside}"
+    agreement = f", and {constant} is the same in all rows of each" if constant else ""
+    return f"no two rows of one have the same {times}{agreement}"
 
 
 def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
     numbers = pd.to_numeric(texts.astype(str), errors="coerce").to_numpy()
-    known = (groups >= 0) & ~np.isnan(numbers)
-    of_each = pd.Series(numbers[known]).groupby(groups[known])
+    filled = (groups >= 0) & ~np.isnan(numbers)
+    of_each = pd.Series(numbers[filled]).groupby(groups[filled])
     least, most, different = of_each.min(), of_each.max(), of_each.nunique()
     counts = ((least <= 1) & (most - least + 1 == different)).mean() > 1 - 3 * _EXCEPTIONS
     return bool(counts and different.mean() > 2)
@@ -252,9 +256,9 @@ def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: 
 
 
 def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
-    """Whether all rows of each owner have one value, which neither chance nor the order of the owners explains."""
-    known = (owners >= 0) & (values >= 0)
-    numbers, others = owners[known], values[known].astype(np.int64)
+    """True if all rows of each owner have one value, which neither chance nor the order of the owners explains."""
+    filled = (owners >= 0) & (values >= 0)
+    numbers, others = owners[filled], values[filled].astype(np.int64)
     if len(np.unique(others[:_GLANCE])) < 2 and len(np.unique(others)) < 2:
         return False
     size = int(others.max()) + 1

@@ -22,7 +22,7 @@ class Preset:
     search: Mapping[str, str | int | float]
 
     def is_for(self, rows_per_person: RowsPerPerson) -> bool:
-        """Whether it promises something of a table in which a person has so many rows."""
+        """True if it promises something when a person has so many rows."""
         return not self.has_further or rows_per_person in (None, 1)
 
     def require(self, rows_per_person: RowsPerPerson) -> None:
@@ -35,7 +35,7 @@ class Preset:
 
     @property
     def has_further(self) -> bool:
-        """Whether it has further tables."""
+        """True if it has further tables."""
         return "further_tables" in self.search
 
 

@@ -1,4 +1,4 @@
-"""What `init` is not sure of, as questions to whoever knows the table, and which of its guesses nobody has confirmed yet."""
+"""Questions of `init` to whoever knows the table, and guesses that nobody has confirmed yet."""
 
 import json
 import re
@@ -22,15 +22,14 @@ NOT_REVIEWED = """\
 # Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.
 reviewed = false
 """
-"""What a first config says of itself."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
+    """A question about some columns, such as whether nobody should learn them about a person, and the reason for it.
 
-    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns,
-    and one without columns about all of them.
+    role: which they have until then. Of identifiers it is asked whether they say whose rows these are. A question without
+    a role is about the values of the columns, and one without columns about all of them.
     """
 
     columns: tuple[str, ...]
@@ -61,10 +60,10 @@ class Question:
         return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
-def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
-    """What is asked, by reason and role, of few columns at once, without evidence last. asked: column, reason, role."""
+def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
+    """Return questions by reason and role, of few columns at once, those without evidence last."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
-    for name, reason, role in asked:
+    for name, reason, role in entries:
         if reason:
             groups.setdefault((reason, role), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] == UNKNOWN)
@@ -115,9 +114,9 @@ _GUESSED, _ASKED = "Guessed: ", "Asked: "
 
 def guess_comments(guessed: "Guess") -> list[str]:
     """The lines of a section of a config that say why a column has its role."""
-    said = [f"{_GUESSED}{guessed.why}."]
-    said += [f"{_ASKED}{guessed.question}."] if guessed.question else []
-    return [line for text in said for line in comment_lines(text)]
+    lines = [f"{_GUESSED}{guessed.why}."]
+    lines += [f"{_ASKED}{guessed.question}."] if guessed.question else []
+    return [line for text in lines for line in comment_lines(text)]
 
 
 def comment_lines(text: str) -> list[str]:
@@ -145,7 +144,7 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
 def unconfirmed_lines(
     unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
 ) -> Iterator[str]:
-    """Which values that harm and which roles, those first that `init` asked about, nobody has confirmed in a file."""
+    """Name values that harm and roles that nobody has confirmed, those first that `init` asked about."""
     if waiting := [name for name, attribute in attributes.items() if attribute.harmless and not attribute.confirmed]:
         yield (
             f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmless in {config}, "
@@ -154,16 +153,16 @@ def unconfirmed_lines(
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
-    asked = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
+    entries = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
     unknown = [name for name, guess in unconfirmed.items() if guess.question == UNKNOWN]
     others = [name for name, guess in unconfirmed.items() if not guess.question]
-    for said, names in (("It was not sure of", asked), ("It knows nothing of", unknown), ("It guessed", others)):
+    for lines, names in (("It was not sure of", entries), ("It knows nothing of", unknown), ("It guessed", others)):
         if names:
-            yield f"  {said}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
+            yield f"  {lines}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
 
 
 def without_question(text: str, names: Iterable[str]) -> str:
     """The text of a config without the comments that ask about some columns: somebody has answered."""
-    asked = re.compile(rf"^#\s*{_ASKED}.*\n(?:#   .*\n)*", re.MULTILINE)
+    question = re.compile(rf"^#\s*{_ASKED}.*\n(?:#   .*\n)*", re.MULTILINE)
     headers = {header for name in names for header in (name, quoted(name), f"'{name}'")}
-    return _SECTION.sub(lambda found: asked.sub("", found[0]) if found[1] in headers else found[0], text)
+    return _SECTION.sub(lambda match: question.sub("", match[0]) if match[1] in headers else match[0], text)

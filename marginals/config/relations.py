@@ -1,7 +1,4 @@
-"""What columns say of each other, by counting on some rows: of nearly all rows, never of all.
-
-Copies, codes, what determines another column or follows from it, parts of a sum, associations, and values that are missing.
-"""
+"""Relations between columns, counted on some rows: they hold of nearly all rows, never of all."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -45,7 +42,7 @@ class Values:
 
     @classmethod
     def of(cls, texts: pd.Series, missing: Collection[str], decimal: str) -> "Values":
-        """Of a column of texts. missing: what stands for no value. decimal: the sign before the fraction of a number."""
+        """Read a column of texts. missing: what stands for no value. decimal: the sign before a fraction."""
         codes, values = factorized(texts, missing)
         written = NumberFormat.of(values, decimal)
         if written is None or not all(map(written.is_number, values)):
@@ -66,7 +63,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Copy:
-    """That one column tells another one (`tells`), or is told from it (`follows`), and so gives it away."""
+    """A column that gives another one away: it tells the other (`tells`), or follows from it."""
 
     column: str
     of: str
@@ -75,14 +72,14 @@ class Copy:
 
     @property
     def why(self) -> str:
-        """In words."""
+        """The relation in words."""
         if self.tells:
             return f"in nearly all rows it {'says the same as' if self.follows else 'tells'} {self.of}"
         return f"in nearly all rows {self.of} tells it, so it would tell much of that"
 
 
 def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Copy]:
-    """Which columns give which sensitive ones away, in the order of the sensitive ones, then of the columns."""
+    """Return which columns give which sensitive ones away, in the order of the sensitive ones, then of the columns."""
     fine = {name: values.groups(FINE) for name, values in columns.items()}
     coarse = {name: values.groups(COARSE) for name, values in columns.items()}
     pairs = [
@@ -95,10 +92,10 @@ def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Co
 
 
 def determines(one: IndexArray, other: IndexArray) -> bool:
-    """Whether the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
+    """True if the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
 
-    one, other: the values of each row, -1 for none; shape (rows,). Of each group with one value of the first, the most
-    frequent value of the other is guessed, in all rows of the group but one, which stands for what was learnt from it.
+    one, other: the values of each row, -1 for none; shape (rows,). In each group with one value of the first, the most
+    frequent value of the other is guessed. One row of each group is taken off, for what was learnt from it.
     """
     both = (one >= 0) & (other >= 0)
     rows = int(both.sum())
@@ -120,7 +117,7 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
     """The columns that are in nearly all rows the sum of two or more others, some taken off, with these parts."""
     varied = {name: values.numbers for name, values in columns.items() if len(np.unique(values.codes)) > 2}
-    numbers = {name: own for name, own in varied.items() if own is not None}
+    numbers = {name: column for name, column in varied.items() if column is not None}
     if len(numbers) < 2:
         return {}
     names, matrix = list(numbers), np.array(list(numbers.values()))
@@ -171,11 +168,11 @@ class _Products:
 def structurally_missing(
     lacking: Mapping[str, BoolArray], codes: Mapping[str, IndexArray], least: int
 ) -> dict[str, str]:
-    """Which columns lack a value exactly where a value of another one says so, each with that of the fewest values.
+    """Return columns that lack a value exactly where another one says so, each with that of the fewest values.
 
-    lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of
-    few values. least: rows that lack one, and that have one, at least. Only rows where the other column has a value count:
-    that the same people skip a block of questions tells nothing of an answer.
+    lacking: rows that lack a value. codes: the values of each row, -1 for none, of columns of few values. least: rows that
+    lack one, and that have one, at least. Only rows where the other column has a value count: that the same people skip a
+    block of questions tells nothing of an answer.
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
     few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_REASONS), key=distinct.__getitem__)
@@ -187,14 +184,14 @@ def structurally_missing(
         )
         return is_function and bool(min(without.sum(), (rows - without).sum()) >= least)
 
-    found = {
+    reasons = {
         name: next((by for by in few if by != name and says(codes[by], gone)), "") for name, gone in lacking.items()
     }
-    return {name: by for name, by in found.items() if by}
+    return {name: by for name, by in reasons.items() if by}
 
 
 def associations(values: Mapping[str, Values]) -> dict[str, int]:
-    """With how many of the others each column is associated more than chance would show."""
+    """Count the others with which each column is associated more than chance would show."""
     groups = np.array([_frequent(value.groups(COARSE)) for value in values.values()])
     number = np.zeros(len(values), dtype=np.intp)
     for place in range(len(values)):
@@ -205,7 +202,7 @@ def associations(values: Mapping[str, Values]) -> dict[str, int]:
 
 
 def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
-    """Which columns go together with one more than chance would show: shape (columns,).
+    """Find the columns that go together with one more than chance would show: shape (columns,).
 
     one: the group of each row, -1 for none; others: shape (columns, rows). By chi-squared (Wilson and Hilferty 1931).
     """

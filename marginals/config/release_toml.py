@@ -136,7 +136,7 @@ KEYS: Mapping[str, Keys] = {
         "condition": text("be text"),
     },
 }
-"""What each section takes: the settings of tables, attributes, policies and populations, and what only configs have."""
+"""Keys of each section: the settings of tables, attributes, policies and populations, and those of configs alone."""
 
 
 def _section(content: object, name: str, keys: str = "") -> dict[str, Any]:
@@ -177,26 +177,26 @@ class RiskSection:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """All tables that it names."""
+        """Tables that it names."""
         named = (self.personal_weights, self.linkage and self.linkage[0])
         return (*self.dictionaries, *(path for path in named if path is not None))
 
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
 
-    def weight(name: str, stated: Any) -> Any:
+    def weight(name: str, content: Any) -> Any:
         where = f"risk.weights.{name}"
-        if not is_table(stated):
-            return _WEIGHT.check(where, stated)
-        by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
+        if not is_table(content):
+            return _WEIGHT.check(where, content)
+        by_value = Key(bool, "be a weight, or a table of values and weights").check(where, content)
         return _WEIGHT.of_each(where, by_value)
 
-    weights = {name: weight(name, stated) for name, stated in risk["weights"].items()} if "weights" in risk else None
+    weights = {name: weight(name, content) for name, content in risk["weights"].items()} if "weights" in risk else None
     interactions = [_section(entry, "risk.interactions") for entry in risk["interactions"]]
     missed = risk["missed"]
     if missed == inf:
         raise InputError(
-            "the key risk.missed must be finite: an attacker who can be wrong always misses somebody; what must never be "
+            "the key risk.missed must be finite, as an attacker who can be wrong always misses somebody. What must never be "
             "disclosed has the weight inf in risk.weights"
         )
     if weights is None and is_text(missed):
@@ -209,14 +209,14 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
 
 def _population(folder: Path, content: object) -> dict[str, Any] | None:
     """Return the section [population] with the path of its table, not yet read; None without keys."""
-    stated = _section(content, "population")
-    if "sampling_fraction" in stated and len(stated) > 1:
+    content = _section(content, "population")
+    if "sampling_fraction" in content and len(content) > 1:
         raise InputError("the key population.sampling_fraction stands alone; leave out the others of [population]")
-    if not stated or "sampling_fraction" in stated:
-        return stated or None
-    KEYS["population"]["path"].check("population.path", stated.get("path"))
-    demands = {key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()}
-    return {**demands, "path": folder / stated["path"]}
+    if not content or "sampling_fraction" in content:
+        return content or None
+    KEYS["population"]["path"].check("population.path", content.get("path"))
+    demands = {key: tuple(value) if are(is_number)(value) else value for key, value in content.items()}
+    return {**demands, "path": folder / content["path"]}
 
 
 @dataclass(frozen=True)
@@ -335,7 +335,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
-    attributes = {name: _attribute(folder, name, stated) for name, stated in sections.items()}
+    attributes = {name: _attribute(folder, name, content) for name, content in sections.items()}
     _check_diversity(privacy.get("diversity"), attributes)
     if "where" in data and "population" in content:
         raise InputError(
@@ -353,7 +353,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     risk = RiskSection.of(folder, content.get("risk", {}))
     people = _population(folder, content.get("population", {}))
     named = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
-    named += [stated[key] for stated in sections.values() for key in _FILES if key in stated]
+    named += [content[key] for content in sections.values() for key in _FILES if key in content]
     named += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
     return Config(
         path,
@@ -390,8 +390,8 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
             )
         if name and len(by_level) > 1 and attributes[name].is_fitted:
             raise InputError(
-                f"the key {key} demands something of coarser levels, and those of {name} are fitted to "
-                'the counts; give it a hierarchy with ladder = "given", or one text'
+                f"the key {key} demands something of coarser levels, but those of {name} are fitted to the counts. "
+                'Give it a hierarchy with ladder = "given", or one text'
             )
 
 
@@ -403,10 +403,10 @@ def _demands_nothing(text: object) -> bool:
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
-    stated = _section(content, where, "attributes.NAME")
+    content = _section(content, where, "attributes.NAME")
     try:
-        files = {key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}
-        return Attribute(**{**stated, **files})
+        files = {key: read(folder / content[key]) for key, read in _FILES.items() if key in content}
+        return Attribute(**{**content, **files})
     except InputError as error:
         raise InputError(f"{where}: {error}").about(where) from None
 
@@ -414,9 +414,9 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
 def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> RiskAssessment:
     """The risk that a config describes: its table under its rules, with some attributes at levels throughout.
 
-    Raises InputError for files, columns or conditions that cannot be used, DomainMismatchError or DisclosureRuleError
-    for attributes and levels that do not exist, and InputError where a column looks like a key of people and repeats,
-    and nobody has said whose rows these are.
+    Raises InputError for files, columns or conditions that cannot be used, and DomainMismatchError or DisclosureRuleError
+    for attributes and levels that do not exist. Raises InputError too if a key of people repeats, and nobody has said
+    whose rows these are.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import attributes, frame
@@ -434,9 +434,9 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     rows, risk = config.read_rows(), config.risk
     if rows.repeating:
         raise unit_refusal(rows.repeating)
-    known = tuple(_people_table(config, path) for path in risk.dictionaries)
+    tables = tuple(_people_table(config, path) for path in risk.dictionaries)
     linkage = risk.linkage and Linkage(_people_table(config, risk.linkage[0]), risk.linkage[1])
-    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
+    attackers = Attackers(tables or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
     assessment = RiskAssessment.of(rows, attackers, replace(risk.harm, personal=personal), risk.rules, levels)

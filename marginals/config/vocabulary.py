@@ -1,4 +1,4 @@
-"""What the words of a name, a description or a value are about, by the table of words."""
+"""Topics of the words of a name, a description or a value, by the table of words."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -24,10 +24,7 @@ _RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a column is about. word: what says so. is_sure: whether it hardly means anything else.
-
-    default: the role of a column of which it is not sure.
-    """
+    """Topic of a column, and the word that says so. default: the role of a column of which that is not sure."""
 
     about: str
     word: str
@@ -37,7 +34,7 @@ class Meaning:
 
 @dataclass(frozen=True)
 class Kind:
-    """One topic of the table of words, which explains these keys."""
+    """Topic of the table of words, which explains these keys."""
 
     about: str
     words: tuple[str, ...] = ()
@@ -82,14 +79,14 @@ _SHORTEST_BEHIND_A_LETTER = 5
 
 @cache
 def _around(length: int) -> re.Pattern[str]:
-    said: dict[str, str] = sections()["abbreviations"]
-    whose, letters, after = ("|".join(said[key].split()) for key in ("before", "letters", "after"))
+    entry: dict[str, str] = sections()["abbreviations"]
+    whose, letters, after = ("|".join(entry[key].split()) for key in ("before", "letters", "after"))
     before = f"({whose}|{letters})*" if length >= _SHORTEST_BEHIND_A_LETTER else f"(({letters})?({whose})+)?"
     return re.compile(f"{before}0({after}){{0,2}}")
 
 
 def _abbreviated(word: str, stems: Iterable[str]) -> bool:
-    """Whether a word is one of some stems, with abbreviations around it."""
+    """True if a word is one of some stems, with abbreviations around it."""
 
     def is_around(stem: str) -> bool:
         if stem not in word or (word != stem and word in _common()):
@@ -134,7 +131,7 @@ def _recognizable() -> tuple[str, ...]:
 
 @lru_cache(maxsize=10_000)
 def meaning_of(text: str) -> Meaning | None:
-    """What a name or a description says that nobody should learn about a person, or may say; None where it says nothing."""
+    """Return the sensitive topic of a name or a description, sure or not; None if there is none."""
     words = words_in_order(text)
     for kind in kinds():
         if word := kind.sure_word(words):
@@ -149,7 +146,7 @@ def meaning_of(text: str) -> Meaning | None:
 
 
 def is_recognizable(text: str) -> bool:
-    """Whether people are recognized by what a name says, such as their age, job or town."""
+    """True if people are recognized by what a name says, such as their age, job or town."""
     words = words_in_order(text)
     return bool(_pair_among(words, _recognizable())) or any(map(_is_recognizable_word, words))
 
@@ -162,10 +159,7 @@ def _is_recognizable_word(word: str) -> bool:
 
 
 def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning | None:
-    """What the values of at least half the rows are, where nobody should learn it about a person; None for anything else.
-
-    labels: what the values are labelled, where they are codes.
-    """
+    """Return the sensitive topic of the values of at least half the rows; None if there is none. labels: of codes."""
     if len(column.values) < 2:
         return None
     texts = [value.lower() for value in (labels or column.values)]
@@ -178,40 +172,40 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
         return Meaning("amounts of money", "", is_sure=False)
     spoken = [(text, _WORD.findall(text), weight) for text, weight in zip(texts, weights) if _WORD.search(text)]
     for kind in kinds():
-        told = sum(
+        weight_of_kind = sum(
             weight
             for text, words, weight in spoken
             if text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)
         )
-        if 2 * told >= sum(weights) > 0:
+        if 2 * weight_of_kind >= sum(weights) > 0:
             return Meaning(kind.about, "")
     return None
 
 
 def harmless_values(name: str, description: str, about: Meaning | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of a sensitive column that say that somebody lacks something, if lacking it harms nobody."""
-    said, words = {key: tuple(text.split()) for key, text in sections()["absence"].items()}, set(words_in_order(name))
+    entry, words = {key: tuple(text.split()) for key, text in sections()["absence"].items()}, set(words_in_order(name))
 
     def reverses(word: str) -> bool:
-        return word.startswith(said["harmful"]) or word.endswith(said["ends"]) or word in said["begins"]
+        return word.startswith(entry["harmful"]) or word.endswith(entry["ends"]) or word in entry["begins"]
 
     def lacks(meaning: str, absent: Collection[str]) -> bool:
         spoken = words_in_order(meaning)
         if not spoken:
             return meaning == "0" and not is_test
         rest = spoken[1:]
-        begins = bool(rest) and not is_test and spoken[0] in said["begins"]
+        begins = bool(rest) and not is_test and spoken[0] in entry["begins"]
         return (len(spoken) == 1 and spoken[0] in absent) or (
-            begins and not any(reverses(word) or word in said["values"] for word in rest)
+            begins and not any(reverses(word) or word in entry["values"] for word in rest)
         )
 
     is_kind = any(
         kind.absence == "harmless" for kind in kinds() if about and about.is_sure and kind.about == about.about
     )
-    is_amount = not words.isdisjoint(said["amounts"]) or bool(_pair_among(words, said["amounts"]))
+    is_amount = not words.isdisjoint(entry["amounts"]) or bool(_pair_among(words, entry["amounts"]))
     is_test = not (is_kind or is_amount)
-    if any(map(reverses, words | {*words_in_order(description)})) or (is_test and not words & {*said["tests"]}):
+    if any(map(reverses, words | {*words_in_order(description)})) or (is_test and not words & {*entry["tests"]}):
         return ()
     return tuple(
-        value for value, meaning in meanings.items() if lacks(meaning, said["negative" if is_test else "values"])
+        value for value, meaning in meanings.items() if lacks(meaning, entry["negative" if is_test else "values"])
     )
