@@ -260,7 +260,7 @@ class Facts(Column):
 
     @cached_property
     def units(self) -> tuple[str, ...] | None:
-        """Units that dates are cut to, finest first: days within some months; None if they are no dates, or lie far apart."""
+        """Units that dates are cut to, finest first; None if they are no dates, or lie too far apart."""
         days = [text[:10] for value in self.values if (text := date_text(value)) is not None]
         if not days or len(days) < len(self.values):
             return None

@@ -26,9 +26,7 @@ from marginals.config.questions import (
     comment_lines,
     guess_comments,
     one_line,
-    questions_about,
     questions_of,
-    questions_text,
     quoted,
 )
 from marginals.config.rules import Guess
@@ -117,14 +115,15 @@ class InitialConfig:
     @property
     def questions(self) -> list[Question]:
         """Questions that only somebody who knows the table can answer."""
-        counts = self.guessed.table.counts
-        counting = [] if counts is None else [(counts, self._about_counts, None)]
-        of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
-        of_values = questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
-        together = [Question((), self._about_pairs, None)] if self._about_pairs else []
-        if not self.guessed.chosen.needed and len(self.guessed.used) >= _FEWEST_TO_CHOOSE:
-            together.insert(0, Question(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
-        return [*self.guessed.unclear, *questions_of(counting), *questions_about(of_columns), *of_values, *together]
+        guessed, counts = self.guessed, self.guessed.table.counts
+        guesses = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
+        result = [*guessed.unclear, *questions_of([] if counts is None else [(counts, self._about_counts, None)])]
+        of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
+        result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
+        result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
+        if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
+            result.append(Question(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
+        return [*result, *([Question((), self._about_pairs, None)] if self._about_pairs else [])]
 
     @cached_property
     def _outcomes(self) -> tuple[str, ...]:
@@ -211,7 +210,10 @@ class InitialConfig:
     @cached_property
     def text(self) -> str:
         """The whole config."""
-        head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.questions)
+        lines = [line for question in self.questions for line in comment_lines(str(question), "# - ")]
+        head = _HEAD.format(name=one_line(self.source.name)) + "".join(
+            f"{line}\n" for line in [*_ASK[: len(lines)], *lines]
+        )
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.target))
         base = _NO_BASE if self.counted.generalizations is None else _SEARCHED_BASE
@@ -278,7 +280,7 @@ class InitialConfig:
         settings = {key: value for key, value in guess.settings.items() if key not in unread}
         description = f"description = {quoted(guess.labels.description)}"
         is_sensitive = guess.role is Role.SENSITIVE
-        lines = [f"[attributes.{key}]", *guess_comments(guess)]
+        lines = [f"[attributes.{key}]", *guess_comments(guess.why, guess.question)]
         lines += self._bound_lines(name) if is_sensitive else []
         lines.append(f'role = "{guess.role.value}"')
         lines += [
@@ -402,6 +404,8 @@ _HEAD = """\
 #   marginals publish THIS_FILE --out release
 """
 
+_ASK = ("#", "# Questions that only you can answer, by changing a section below:")
+
 _ROLES = """\
 # The role of a column is one of
 #   "identifier"        names a person; never read any further
@@ -416,7 +420,7 @@ _ROLES = """\
 #   hierarchy = "hierarchies/x.csv"  a line for each value, without header: value;level1;level2;...;*
 #   ladder = "fitted"                rare values are merged with their neighbours, more at each step; "alike": with those
 #                                    that are most alike by the other columns, which a release then tells
-# Without them the release has the column with all its values, or not at all. docs/config.md explains every key.
+# Without them the release has the column with all its values, or not at all. The page on configs explains every key.
 """
 
 _PRIVACY = """\

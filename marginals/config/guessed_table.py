@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -70,21 +70,21 @@ class Chosen:
     outcomes: tuple[str, ...] = ()
     header: Header = None
     sheet: str | None = None
-    roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        by_role = {
-            Role.SENSITIVE: self.sensitive,
-            Role.QUASI_IDENTIFIER: self.quasi_identifiers,
-            Role.IGNORED: self.ignored,
-            Role.IDENTIFIER: self.person,
-        }
-        roles: dict[str, Role] = {}
-        for role, names in by_role.items():
-            for name in names:
-                if roles.setdefault(name, role) is not role:
-                    raise InputError(f"{name!r} is given two roles; name it once")
-        object.__setattr__(self, "roles", roles)
+        names = [*{*self.sensitive}, *{*self.quasi_identifiers}, *{*self.ignored}, *{*self.person}]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"{min(twice)!r} is given two roles; name it once")
+
+    @cached_property
+    def roles(self) -> Mapping[str, Role]:
+        """The role of each column that somebody named."""
+        return (
+            dict.fromkeys(self.sensitive, Role.SENSITIVE)
+            | dict.fromkeys(self.quasi_identifiers, Role.QUASI_IDENTIFIER)
+            | dict.fromkeys(self.ignored, Role.IGNORED)
+            | dict.fromkeys(self.person, Role.IDENTIFIER)
+        )
 
     @property
     def needed(self) -> tuple[str, ...]:

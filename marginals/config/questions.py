@@ -2,19 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from marginals.config import UNKNOWN
 from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
 
-if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comments of a config without it
-    from marginals.config.rules import Guess
-
-_WIDTH = 118
 _MOST_ASKED = 6
 """Columns of one question, at most: of more nobody thinks of each."""
 
@@ -74,23 +69,6 @@ def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Questi
     ]
 
 
-def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
-    """Return what is asked about the roles of columns, and about their values."""
-    of_roles = ((name, guess.question, guess.role) for name, guess in guesses.items())
-    of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
-    return questions_of([*of_roles, *of_values])
-
-
-def questions_text(questions: Sequence[Question]) -> str:
-    """The questions as comments of a config; nothing where nothing is asked."""
-    if not questions:
-        return ""
-    lines = ["#", "# Questions that only you can answer, by changing a section below:"]
-    for question in questions:
-        lines += wrap(one_line(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
-    return "\n".join(lines) + "\n"
-
-
 def one_line(text: str) -> str:
     """Put a text into one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
@@ -112,16 +90,14 @@ class Unconfirmed:
 _GUESSED, _ASKED = "Guessed: ", "Asked: "
 
 
-def guess_comments(guessed: "Guess") -> list[str]:
-    """The lines of a section of a config that say why a column has its role."""
-    lines = [f"{_GUESSED}{guessed.why}."]
-    lines += [f"{_ASKED}{guessed.question}."] if guessed.question else []
-    return [line for text in lines for line in comment_lines(text)]
+def guess_comments(why: str, question: str) -> list[str]:
+    """Return the lines of a section of a config that say why a column has its role."""
+    return comment_lines(f"{_GUESSED}{why}.") + (comment_lines(f"{_ASKED}{question}.") if question else [])
 
 
-def comment_lines(text: str) -> list[str]:
-    """The lines of one comment, which break at no hyphen of a label."""
-    return wrap(one_line(text), _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+def comment_lines(text: str, mark: str = "# ") -> list[str]:
+    """Return the lines of one comment, which break at no hyphen of a label."""
+    return wrap(one_line(text), 118, initial_indent=mark, subsequent_indent="#   ", break_on_hyphens=False)
 
 
 _SECTION = re.compile(r"^\[attributes\.(.*)\]\s*?\n((?:#.*\n?)*)", re.MULTILINE)

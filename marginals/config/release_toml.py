@@ -1,19 +1,16 @@
 """The config file of a release, `release.toml`: read strictly; every refusal names the file and the key."""
 
 import csv
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from checks.diversity.registry import demands_nothing, parse_diversity
-from checks.errors import CriterionError
 from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.arguments import path_of, require
@@ -43,7 +40,7 @@ from marginals.keys import (
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
+from marginals.publishing.policy import NO_DIVERSITY, Policy
 from marginals.publishing.population import Population
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
@@ -352,21 +349,17 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         settings["ladders"] = read_ladders(folder / data["ladders"], roles)
     risk = RiskSection.of(folder, content.get("risk", {}))
     people = _population(folder, content.get("population", {}))
-    named = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
-    named += [content[key] for content in sections.values() for key in _FILES if key in content]
-    named += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
+    files = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
+    files += [content[key] for content in sections.values() for key in _FILES if key in content]
+    files += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
+    files += [*risk.files, *([people["path"]] if people and "path" in people else ())]
     return Config(
         path,
         TableSource(attributes=attributes, origin=folder / data["path"], **settings),
         Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
         risk,
         Imprint.of(imprint),
-        (
-            path,
-            *(folder / name for name in named),
-            *risk.files,
-            *([people["path"]] if people and "path" in people else ()),
-        ),
+        (path, *(folder / file for file in files)),
         people,
     )
 
@@ -379,11 +372,6 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
         )
     for name, texts in (demanded if isinstance(demanded, dict) else {"": demanded}).items():
         key, by_level = f"privacy.diversity.{name}".rstrip("."), texts if isinstance(texts, list) else [texts]
-        if empty := next(filter(_demands_nothing, by_level), None):
-            raise InputError(
-                f"the key {key} = {json.dumps(empty)} demands nothing, as every table satisfies it; write"
-                f' "{PROPOSED}", or {json.dumps(NO_DIVERSITY)} to publish without a demand, on purpose'
-            )
         if name and name not in sensitive:
             raise InputError(
                 f'the key {key} names no attribute whose role is "sensitive"; these are {", ".join(sensitive)}'
@@ -393,12 +381,6 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
                 f"the key {key} demands something of coarser levels, but those of {name} are fitted to the counts. "
                 'Give it a hierarchy with ladder = "given", or one text'
             )
-
-
-def _demands_nothing(text: object) -> bool:
-    with suppress(CriterionError):  # which is said when the policy is made
-        return isinstance(text, str) and text != NO_DIVERSITY and demands_nothing(parse_diversity(text))
-    return False
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
