@@ -251,9 +251,10 @@ class Config:
 
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
-        people = self.population or {"sampling_fraction": None}
-        if "sampling_fraction" in people:
-            return people["sampling_fraction"]
+        people = self.population or {}
+        if "path" not in people:
+            fraction: float | None = people.get("sampling_fraction")
+            return fraction
         with _named(self.path):
             return Population.read(like=self.source, **people)
 

@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import Any
 
 from marginals.tables.attribute import Column, Role, words_in_order
 from marginals.tables.words import sections
@@ -117,11 +118,13 @@ def _cut_short(word: str) -> str:
 @cache
 def kinds() -> tuple[Kind, ...]:
     """Return all topics, in the order of the table."""
-    single = {"about", "default", "pervades", "absence"}
-    return tuple(
-        Kind(**{key: text if key in single else tuple(text.split()) for key, text in entry.items()})
-        for entry in sections()["kinds"].values()
-    )
+
+    def kind(entry: Mapping[str, str]) -> Kind:
+        single = {"about", "default", "pervades", "absence"}
+        values: dict[str, Any] = {k: text if k in single else tuple(text.split()) for k, text in entry.items()}
+        return Kind(**values)
+
+    return tuple(map(kind, sections()["kinds"].values()))
 
 
 @cache
