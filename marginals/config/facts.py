@@ -206,7 +206,8 @@ class Facts(Column):
     @cached_property
     def is_recognizable(self) -> bool:
         """True if the name says that people are recognized by it."""
-        return is_recognizable(self.name)
+        counts_stays = self.says("care") and "0" in self.values and self.whole_numbers
+        return is_recognizable(self.name) and not counts_stays
 
     @property
     def sampling(self) -> frozenset[str]:
