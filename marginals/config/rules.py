@@ -78,8 +78,8 @@ class Guess:
 class Rule:
     """Row of a table of rules, which applies if `when` finds a match in the facts.
 
-    why, question: in words, with {match}, {f} for the facts and {why}. steps: settings of the attribute, each the name of a
-    fact or a function of them. condition: in words, if not why.
+    why, question: in words, with {match}, and {f} for the facts. steps: settings of the attribute, each the name of a fact
+    or a function of them. condition: in words, if not why.
     """
 
     role: Role
@@ -90,18 +90,18 @@ class Rule:
     condition: str = ""
     is_coarse: bool = False
 
-    def guess(self, facts: Facts, match: object, why: str = "") -> Guess:
+    def guess(self, facts: Facts, match: object) -> Guess:
         """Return what it says of a column."""
         steps = {
             key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) for key, step in self.steps.items()
         }
-        reason, question = (text.format(match=match, f=facts, why=why) for text in (self.why, self.question))
+        reason, question = (text.format(match=match, f=facts) for text in (self.why, self.question))
         settings = {key: step for key, step in steps.items() if step}
         return Guess(self.role, reason, settings, question=question, is_coarse=self.is_coarse)
 
 
-def _applying(rules: Sequence[Rule], facts: Facts, why: str = "") -> Iterator[tuple[Rule, Guess]]:
-    return ((rule, rule.guess(facts, match, why)) for rule in rules if (match := rule.when(facts)))
+def _applying(rules: Sequence[Rule], facts: Facts) -> Iterator[tuple[Rule, Guess]]:
+    return ((rule, rule.guess(facts, match)) for rule in rules if (match := rule.when(facts)))
 
 
 # What rules look for that takes more than a line.
@@ -267,7 +267,7 @@ def _groups(f: Facts) -> str:
 
 def _merged(f: Facts) -> tuple[str]:
     are_many = f.distinct > MOST_CATEGORIES
-    return (f"; of its {f.distinct:,} values those that fewer than {f.rare} rows have are merged" if are_many else "",)
+    return (f"of its {f.distinct:,} values those that fewer than {f.rare} rows have are merged" if are_many else "",)
 
 
 _FITTED: Mapping[str, Callable[[Facts], object]] = {"ladder": lambda _: "fitted"}
@@ -372,18 +372,11 @@ STEPS = (
 )
 """Rules for the steps of columns that others may know."""
 
-_BACK = "nobody should learn it, but "
-_READ, _LONG = (
-    "only some of its values can be read as numbers or dates",
-    "some values are long texts, which may say anything",
-)
-_MANY = "it has {f.distinct:,} different values: group them in the table first"
-
 SENSITIVE_STEPS = (
-    _ignored(lambda f: f.groups is None, f"{{why}}; {_BACK}{_READ}", question=_BACK + _READ, condition=_READ),
+    _ignored(lambda f: f.groups is None, "only some of its values can be read as numbers or dates"),
     _sensitive(
         _groups,
-        "{why}; {match}",
+        "{match}",
         {
             "intervals": "groups.intervals",
             "dates": "groups.dates",
@@ -395,18 +388,15 @@ SENSITIVE_STEPS = (
     ),
     _ignored(
         lambda f: f.distinct > MOST_CATEGORIES and not f.are_mostly_named(0.5),
-        f"{{why}}; {_BACK}{_MANY}",
-        question=_BACK + _MANY,
+        "it has {f.distinct:,} different values: group them in the table first",
     ),
     _ignored(
-        lambda f: f.are_long(f.rare if f.distinct > MOST_CATEGORIES else 0) and _merged(f),
-        f"{{why}}{{match[0]}}; {_BACK}{_LONG}",
-        question=_BACK + _LONG,
-        condition=_LONG,
+        lambda f: f.are_long(f.rare if f.distinct > MOST_CATEGORIES else 0),
+        "some values are long texts, which may say anything",
     ),
     _sensitive(
         _merged,
-        "{why}{match[0]}",
+        "{match[0]}",
         {"ladder": lambda f: "fitted" if f.distinct > 2 and f.uncommon else ""},
         condition="other texts",
     ),
@@ -530,6 +520,9 @@ def _by_rules(facts: Facts) -> Guess:
 
 
 def protected(facts: Facts, why: str, question: str = "") -> Guess:
-    """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so."""
-    _, result = next(_applying(SENSITIVE_STEPS, facts, why))
-    return replace(result, question=result.question or question)
+    """Return the guess on a column that nobody should learn about anybody. question: why that is asked."""
+    _, result = next(_applying(SENSITIVE_STEPS, facts))
+    if not result.role.is_used:
+        question = f"nobody should learn it, but {result.why}"
+        return replace(result, why=f"{why}; {question}", question=question)
+    return replace(result, why="; ".join(filter(None, (why, result.why))), question=question)
