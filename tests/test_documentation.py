@@ -4,14 +4,13 @@ import contextlib
 import doctest
 import inspect
 import json
+import os
 import re
 import shlex
 import shutil
 import subprocess
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import cached_property
 from hashlib import sha256
 from importlib.util import find_spec
@@ -27,7 +26,9 @@ import marginals
 import report_picture
 from checks import KCombinatorial, KLink, MaxentDiversity, MinCell, Question, Register, Verdict, parse_diversity
 from command_line import main
+from marginals.config.release_toml import KEYS
 from marginals.example import release
+from marginals.keys import Key
 from models import Collection
 from project import ROOT
 from shared_folder import copy_shared
@@ -89,18 +90,46 @@ def test_the_page_on_python_shows_every_public_name() -> None:
     assert PUBLIC.keys() <= shown
 
 
-def config_keys() -> dict[str, str]:
-    """The keys that the page on configs explains, with their defaults as it gives them."""
-    return dict(re.findall(r"^\| `([a-zA-Z_.]+)` \| (.*?) \|", page("config"), re.MULTILINE))
+SETTINGS = {f"{section}.{name}": key for section, keys in KEYS.items() for name, key in keys.items()}
+TAKEN = "<!-- made by: tests/test_documentation.py -->"
 
 
-SECTIONS = ["release", "data", "attributes.NAME", "privacy", "base", "search", "risk", "risk.interactions", "population",
-            "risk.linkage", "risk.rules"]  # fmt: skip
+def default_words(key: Key, words: str) -> str:
+    """Spell a default as TOML does; where there is none, the page says what happens without the key."""
+    if key.required:
+        return "required"
+    if key.default is None:
+        return "none" if words.startswith("`") else words
+    value = list(key.default) if isinstance(key.default, tuple) else key.default
+    return f"`{json.dumps(value)}`"
 
 
-@pytest.mark.parametrize("section", ["", *SECTIONS])
-def test_the_page_on_configs_explains_the_keys_that_are_read_and_no_others(tmp_path: Path, section: str) -> None:
-    """A config with an unknown key is refused by naming those that are known."""
+def config_page(text: str) -> str:
+    """The page on configs with the defaults of the table of settings, and with what each key takes."""
+
+    def row(found: re.Match[str]) -> str:
+        return f"| `{found[1]}` | {default_words(SETTINGS[found[1]], found[2])} |"
+
+    head = re.sub(r"(?m)^\| `([a-zA-Z_.]+)` \| (.*?) \|", row, text.partition(TAKEN)[0])
+    musts = {name: key.must.partition("; ")[0].replace("|", "\\|") for name, key in SETTINGS.items() if key.must}
+    rows = "\n".join(f"| `{name}` | {must} |" for name, must in musts.items())
+    rest = text.partition(TAKEN)[2].partition("<!-- end -->")[2]
+    return f"{head}{TAKEN}\n\n| key | must |\n|---|---|\n{rows}\n\n<!-- end -->{rest}"
+
+
+def test_the_page_on_configs_is_made_of_the_table_of_settings() -> None:
+    """Renewed by MARGINALS_WORDS=renew; what keys mean is written there."""
+    path = ROOT / "docs" / "config.md"
+    text = path.read_text(encoding="utf-8")
+    explained = re.findall(r"^\| `([a-zA-Z_.]+)` \|", text.partition(TAKEN)[0], re.MULTILINE)
+    assert sorted(explained) == sorted(SETTINGS)
+    if os.environ.get("MARGINALS_WORDS") == "renew":
+        path.write_text(config_page(text), encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == config_page(text)
+
+
+@pytest.mark.parametrize("section", ["", *KEYS])
+def test_a_config_with_an_unknown_key_is_refused_by_naming_those_that_are_known(tmp_path: Path, section: str) -> None:
     file = tmp_path / "release.toml"
     head = f"[[{section}]]" if section in ("risk.interactions", "risk.rules") else f"[{section}]"
     before = "" if section == "data" else 'data.path = "t.csv"\n'
@@ -109,24 +138,7 @@ def test_the_page_on_configs_explains_the_keys_that_are_read_and_no_others(tmp_p
     with pytest.raises(marginals.InputError, match="unknown key") as refusal:
         marginals.read_config(file)
     known = set(str(refusal.value).split("; known are ")[1].split(", "))
-    if not section:
-        assert known == {key.split(".")[0] for key in config_keys()}
-        return
-    assert known == {key for key in config_keys() if re.fullmatch(rf"{re.escape(section)}\.[a-z_]+", key)}
-
-
-def test_the_page_on_configs_gives_the_defaults_of_a_policy() -> None:
-    told = {
-        key.split(".")[-1]: given for key, given in config_keys().items() if key.startswith(("privacy.", "search."))
-    }
-    told["base"] = config_keys()["base.table"]
-    defaults = {
-        name: None if given == "none" else tomllib.loads(f"value = {given.strip('`')}")["value"]
-        for name, given in told.items()
-    }
-    empty = {name: () for name, value in defaults.items() if value == []}
-    of_python = {"start": "independence", "max_cells": None}
-    assert defaults | empty | of_python == {field.name: field.default for field in fields(marginals.Policy)}
+    assert known == ({f"{section}.{name}" for name in KEYS[section]} if section else {s.split(".")[0] for s in KEYS})
 
 
 def test_the_example_of_guarantees_is_right() -> None:

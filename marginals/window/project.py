@@ -250,12 +250,13 @@ class ConfigFile:
         content = self.text if text is None else text
         stamp = self._version_of(content)
         cached = self._kept
-        if cached is not None and cached[0] == stamp and not cached[1].rules and not cached[1].ladders:
-            return cached[1]  # it follows from the text and the hierarchy files alone
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
         self.project.require_inside(content)
         config = config_of(self.path, content)
-        if config.population is None and not any(a.population for a in config.source.attributes.values()):
-            self._kept = (stamp, config)
+        others = config.population or config.source.ladders or config.policy.rules
+        if not others and not any(a.population for a in config.source.attributes.values()):
+            self._kept = (stamp, config)  # it follows from the text and the hierarchy files alone
         return config
 
     def problem(self, text: str | None = None) -> ConfigProblem | None:

@@ -223,9 +223,10 @@ def rule_rows(table: Sequence[rules.Rule]) -> Iterator[str]:
     yield "| if | role | steps | asked |"
     yield "|---|---|---|---|"
     for rule in table:
-        condition = rule.condition or re.sub(r"\{[^}]*\}", "…", rule.why.removeprefix("{why}; "))
+        condition = rule.condition or re.sub(r"\{[^}]*\}", "…", rule.why)
+        is_asked = rule.question or (table is rules.SENSITIVE_STEPS and not rule.role.is_used)
         steps = ", ".join([*(s for s in rule.steps if s not in ("start", "apart")), *["coarse"] * rule.is_coarse])
-        yield f"| {condition} | {rule.role.value} | {steps} | {'yes' if rule.question else ''} |"
+        yield f"| {condition} | {rule.role.value} | {steps} | {'yes' if is_asked else ''} |"
 
 
 def test_the_page_of_init_shows_its_rules() -> None:
