@@ -94,9 +94,10 @@ def meanings(
 ) -> dict[str, Meaning]:
     """For each attribute of a condition which base values it means, and of which it cannot be judged.
 
-    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above. words: the
-    meanings of labels by attribute, which a condition may name in their place. Raises InputError, naming the attribute, for an attribute, label or range that there is not, for conditions that exclude each
-    other, and for what says nothing of each attribute by itself.
+    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above. words:
+    the meanings of labels by attribute, which a condition may name in their place. Raises InputError, naming the attribute,
+    for an attribute, label or range that there is not, for conditions that exclude each other, and for what says nothing of
+    each attribute by itself.
     """
     values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
