@@ -193,9 +193,8 @@ def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
     )
     while waiting:
         depth, place = waiting.pop()
-        shared = published.domain.margin(tree.separators[place]) if depth else {}
-        words = (margin_in_words(margin, published.domain) for margin in (tree.margins[place], shared))
-        rows.append((depth, *words))
+        shared = margin_in_words(published.domain.margin(tree.separators[place]), published.domain)
+        rows.append((depth, margin_in_words(tree.margins[place], published.domain), shared if depth else ""))
         waiting += [(depth + 1, child) for child in tree.children[place]]
     return rows
 

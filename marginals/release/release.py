@@ -13,7 +13,6 @@ import numpy as np
 from checks.claims import Claim
 from marginals import answers, averages, comparisons, cross_tables, drawn_tables, estimates
 from marginals.answers import LEAST_TABLES, USUAL_TABLES, Answer
-from marginals.arguments import CONDITION as ANY_CONDITION
 from marginals.arguments import (
     ATTRIBUTES,
     FLAG,
@@ -28,6 +27,7 @@ from marginals.arguments import (
     takes,
     whole,
 )
+from marginals.arguments import CONDITION as ANY_CONDITION
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of

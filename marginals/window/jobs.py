@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
+from marginals.deadline import ANSWERED, ENOUGH, PROGRESS_IN_LINES
 
 WORKER = """
 import json, runpy, sys
@@ -49,6 +49,7 @@ class Job:
 
     shown: what does the same in a terminal, or in Python. progress: the task, how much of it is done and how much there is
     (0: unknown). status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
+    asked: the questions of a search, in the order of their bits in `won`; None until something was found.
     """
 
     number: int
@@ -61,6 +62,8 @@ class Job:
     seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
     sentence: str = ""
+    asked: tuple[frozenset[str], ...] = ()
+    won: int | None = None
     is_early: bool = False
     is_stopped: bool = False
     done: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -89,6 +92,11 @@ class Job:
         if not self.runs:
             return {"done": "done", "stopped": "stopped; nothing was written"}.get(self.state, self.sentence)
         return f"{task}: {done:,} of {total:,}" if total else f"{task}: {done:,}" if done else task
+
+    @property
+    def answered(self) -> dict[frozenset[str], bool]:
+        """Whether what a search found so far answers each question; empty until it found something."""
+        return {} if self.won is None else {names: bool(self.won >> n & 1) for n, names in enumerate(self.asked)}
 
     @property
     def offers_best(self) -> bool:
@@ -229,7 +237,11 @@ class JobList:
 def _heard(job: Job, line: str) -> str:
     try:
         told = json.loads(line)
-        job.progress = (str(told["task"]), int(told["done"]), int(told["total"]))
+        task, done, total = str(told["task"]), int(told["done"]), int(told["total"])
+        if task == ANSWERED:
+            job.won = done
+        else:
+            job.progress = (task, done, total)
     except (ValueError, KeyError, TypeError, AttributeError):
         return line
     return ""

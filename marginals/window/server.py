@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import socket
 import sys
 import tempfile
@@ -22,7 +21,6 @@ from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file
 from marginals.window import explore, levels, policy, publish, search, table
 from marginals.window.gate import LARGEST_FORM, Gate, guarded
-from marginals.window.jobs import Job
 from marginals.window.project import OlderVersionError, Project
 from marginals.window.rendering import prepare, rendered, script, style_sheet
 from marginals.window.window import STEPS, Window
@@ -53,7 +51,6 @@ class Application:
             ("GET", "/", lambda window, _: window.back("/explore" if window.project.config is None else "/table")),
             ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
-            ("GET", "/jobs/<int:number>/events", _events),
             ("POST", "/jobs/<int:number>/stop", _stop_job),
             ("POST", "/jobs/<int:number>/keep", _keep_job),
             ("POST", "/stop", _stop),
@@ -98,8 +95,8 @@ class Application:
             if gate.enters(request):
                 return gate.remember(_bare("enter.html", root=gate.root))
             return self._routed(request)
-        except OlderVersionError:
-            return window.conflict(request)
+        except OlderVersionError as error:
+            return window.conflict(request, error)
         except MarginalsError as error:
             sentence = _begun(f"{error}.")
             if request.method == "POST":
@@ -154,25 +151,6 @@ def _keep_job(window: Window, request: Request, number: int) -> Response:
 def _stop(window: Window, _request: Request) -> Response:
     window.stopping.set()
     return _bare("stopped.html", root=window.gate.root)
-
-
-def _events(window: Window, _request: Request, number: int) -> Response:
-    job = window.jobs.get(number)
-    if job is None:
-        return _failed(window, "There is no such job.", 404)
-    return Response(_progress(window, job), mimetype="text/event-stream")
-
-
-def _progress(window: Window, job: Job) -> Iterator[bytes]:
-    last = ""
-    while not window.stopping.is_set():
-        ended = job.done.wait(0.2)
-        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state})
-        if told != last:
-            last = told
-            yield f"data: {told}\n\n".encode()
-        if ended:
-            return
 
 
 def _begun(sentence: str) -> str:
