@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import marginals
+from marginals.window.publish import LOOKED
 from small_release import write_config
 from window_clients import served
 from window_pages import WIDTHS
@@ -100,7 +101,7 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
         is_signed = shutil.which("minisign") is not None
         if is_signed:
             typist.follow("Make a key to sign with", "minisign.key signs your releases")
-        typist.press("I have looked at what leaves the house, its labels too, and it may.", "Space")
+        typist.press(LOOKED, "Space")
         tables = page.get_by_role("button", name="Publish exactly these").text_content()
         typist.follow(tables, "The release is written to the folder release")
         page.close()
