@@ -629,13 +629,13 @@ class Labels:
         A number has one label, however the text spells it. A meaning stands for its label. Raises InputError for a
         meaning of several labels, or one that is another value's label.
         """
-        meant = [label for label, word in self.words.items() if word == text != label]
+        labels = [label for label, word in self.words.items() if word == text != label]
         if (level := self._level_of(text)) is not None:
-            meant.append(f"{text}@{level}")
-        if len(meant) > 1:
-            either = " or ".join(map(repr, meant))
+            labels.append(f"{text}@{level}")
+        if len(labels) > 1:
+            either = " or ".join(map(repr, labels))
             raise AmbiguousWordError(f"{text!r} does not name one value of {self.attribute!r}; write {either} instead")
-        return self._under(meant[0] if meant and level is None else text)
+        return self._under(labels[0] if labels and level is None else text)
 
     def _level_of(self, text: str) -> int | None:
         levels = (n for n in range(self.hierarchy.height + 1) if self.hierarchy.code(text, n) is not None)

@@ -52,7 +52,8 @@ def show(window: Window, request: Request) -> Response:
     """The page."""
     there = releases_in(window.project)
     if not there:
-        return window.page("nothing.html", "explore")
+        said = "There is no release in this folder yet. Publish one, then explore it here."
+        return window.page("sentence.html", "explore", frameless=False, name="Explore a release", sentence=said)
     name, release = _release(window, request)
     finest, domain = _published_levels(release), release.domain
     margin = _margin(request, release, finest) or _first(release)

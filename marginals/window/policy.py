@@ -18,7 +18,7 @@ from marginals.errors import InputError
 from marginals.named_rules import rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.say.claims import claim_meaning, claim_title
-from marginals.tables.attribute import Harm, is_percent
+from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
@@ -88,6 +88,7 @@ def show(window: Window, _request: Request) -> Response:
         diversities=[(name, ", ".join(_listed(stated.get(name))), PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
+        word=(Codebook() if table is None else table.codebook).word,
         rules=[(rules_of(name)[0], name in rules) for name in RULES],
         sensitive=sensitive,
         claims=_claims(policy, sensitive, counts_missing, table),

@@ -84,16 +84,16 @@ class Application:
         try:
             refusal = gate.refusal(request)
         except (ClientDisconnected, TimeoutError, ConnectionError):
-            return _bare("refused.html", 400, sentence="The request ended before it was whole.")
+            return _bare("Refused", 400, "The request ended before it was whole.")
         except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
             refusal = "The request cannot be read."
         if refusal:
             method = request.method if request.method in _METHODS else "another method"
             print(f"refused: {method}: {refusal}", file=sys.stderr)
-            return _bare("refused.html", 403, sentence=refusal)
+            return _bare("Refused", 403, refusal)
         try:
             if gate.enters(request):
-                return gate.remember(_bare("enter.html", root=gate.root))
+                return gate.remember(Response(rendered("enter.html", root=gate.root), mimetype="text/html"))
             return self._routed(request)
         except OlderVersionError as error:
             return window.conflict(request, error)
@@ -123,12 +123,13 @@ class Application:
         return answer(self.window, request, **values)  # type: ignore[no-any-return]
 
 
-def _bare(template: str, status: int = 200, **content: str) -> Response:
-    return Response(rendered(template, **content), status=status, mimetype="text/html")
+def _bare(name: str, status: int, sentence: str, **content: str) -> Response:
+    page = rendered("sentence.html", frameless=True, name=name, sentence=sentence, **content)
+    return Response(page, status=status, mimetype="text/html")
 
 
 def _failed(window: Window, sentence: str, status: int) -> Response:
-    return window.page("failed.html", "", status, sentence=sentence)
+    return window.page("sentence.html", "", status, frameless=False, name="Not possible", sentence=sentence)
 
 
 def _stop_job(window: Window, request: Request, number: int) -> Response:
@@ -150,7 +151,8 @@ def _keep_job(window: Window, request: Request, number: int) -> Response:
 
 def _stop(window: Window, _request: Request) -> Response:
     window.stopping.set()
-    return _bare("stopped.html", root=window.gate.root)
+    said = "What was written stays. Open it again with: marginals open."
+    return _bare("The window is closed", 200, said, root=window.gate.root)
 
 
 def _begun(sentence: str) -> str:

@@ -277,8 +277,6 @@ class Window:
 
     def begin(self) -> None:
         """Prepare for the first page and the first click: both are worked at while the browser opens."""
-        if self.project.config is not None:
-            self.jobs.prepare()
         if self.has_config:
             self.candidates.clear_leftovers()
             self.counting.warm()
