@@ -633,8 +633,8 @@ class Labels:
         if (level := self._level_of(text)) is not None:
             labels.append(f"{text}@{level}")
         if len(labels) > 1:
-            either = " or ".join(map(repr, labels))
-            raise AmbiguousWordError(f"{text!r} does not name one value of {self.attribute!r}; write {either} instead")
+            choices = " or ".join(map(repr, labels))
+            raise AmbiguousWordError(f"{text!r} does not name one value of {self.attribute!r}; write {choices} instead")
         return self._under(labels[0] if labels and level is None else text)
 
     def _level_of(self, text: str) -> int | None:
@@ -695,8 +695,8 @@ class Labels:
             )
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
         finest = f"the finest that are published, at level {self.finest}, are"
-        known = [*published, *(word for label, word in self.words.items() if label in published)]
-        suggestion = suggested(text, list(dict.fromkeys(known)), finest)
+        names = [*published, *(word for label, word in self.words.items() if label in published)]
+        suggestion = suggested(text, list(dict.fromkeys(names)), finest)
         return NoValueError(self.attribute, f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property
