@@ -80,6 +80,7 @@ def report_html(published: BundleContent) -> bytes:
         attributes=[_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes],
         marginals=_marginals(published),
         claims=claims,
+        word=published.codebook.word,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
         beside_rules=[told for claim, told in zip(published.claims, claims) if claim not in demanded],
         attackers=by_readers(attack_sentences(attacks)),

@@ -17,7 +17,9 @@ from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
+from marginals.publishing.wanted import WEIGHT
 from marginals.say.claims import claim_meaning, claim_title
+from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
@@ -265,8 +267,11 @@ def save_wanted(window: Window, request: Request) -> Response:
             )
     pairs = {frozenset(pair): list(pair) for pair in named}
 
+    def is_named(entry: Mapping[str, Any]) -> bool:
+        return len(entry["attributes"]) == 2 and entry.get("weight", WEIGHT) > AS_THE_REST
+
     def wanted(now: list[Any]) -> list[Any]:
-        entries = [entry for entry in now if len(entry["attributes"]) != 2 or frozenset(entry["attributes"]) in pairs]
+        entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
         known = {frozenset(entry["attributes"]) for entry in entries}
         return entries + [{"attributes": names} for pair, names in pairs.items() if pair not in known]
 

@@ -11,6 +11,7 @@ from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
 from marginals.publishing.wanted import WEIGHT
 from marginals.say.decision import decision_lines
+from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
@@ -25,7 +26,8 @@ def show(window: Window, _request: Request) -> Response:
     """The page."""
     candidates, settings = window.candidates.all(), window.file.plain
     config, found, job = window.config(), window.candidates.found(), window.jobs.latest(SEARCH)
-    pairs = [each.attributes for each in config.policy.analyses if len(each.attributes) == 2]
+    analyses = config.policy.analyses
+    pairs = [each.attributes for each in analyses if len(each.attributes) == 2 and each.weight > AS_THE_REST]
     asked = [(first, second, _state_of((first, second), job, found)) for first, second in pairs]
     return window.page(
         "search.html",
@@ -39,7 +41,7 @@ def show(window: Window, _request: Request) -> Response:
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
         questions=[*asked, *[("", "", "")] * max(QUESTIONS - len(asked), 1)],
-        larger=[each for each in config.policy.analyses if len(each.attributes) != 2],
+        others=[TIMES.join(each.attributes) for each in analyses if each.attributes not in pairs],
         presets=list(PRESETS.values()),
         preset=preset_of(config.policy),
     )

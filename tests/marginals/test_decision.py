@@ -70,15 +70,14 @@ def test_no_number_differs_between_the_window_the_report_the_terminal_and_verify
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row by row: tables, what a reader could learn, and the sentences above and beside them."""
-    for name in ("release.toml", "census.csv"):
-        shutil.copy(demo / name, tmp_path)
+    folder = shutil.copytree(demo, tmp_path / "demo", ignore=shutil.ignore_patterns("release", "*.html"))
     run_here(monkeypatch)
-    with browsing(tmp_path / "release.toml") as browser:
+    with browsing(folder / "release.toml") as browser:
         browser.post("/search")
         window = browser.page("/publish").partition('<div class="sheet">')[2].partition('id="look"')[0]
         printed = browser.publish(out="out")
-    verified = answered("verify", tmp_path / "out")
-    report = (tmp_path / "out/report.html").read_text().partition('class="sheet">')[2].partition("<nav")[0]
+    verified = answered("verify", folder / "out")
+    report = (folder / "out/report.html").read_text().partition('class="sheet">')[2].partition("<nav")[0]
     tables = sorted(verified["tables"], key=lambda table: not table["sensitive"])
     counts = [(f"{table['numbers']:,}", f"{table['smallest']:,}") for table in tables]
     found = [
