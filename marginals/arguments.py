@@ -103,10 +103,11 @@ def kind_of(value: object) -> str:
 
 
 class Taken(NamedTuple):
-    """What an argument takes. words: after "is". test: whether a value is one."""
+    """What an argument takes. words: after "is". test: whether a value is one. read: of the first argument and a value."""
 
     words: str
     test: Callable[[Any], bool]
+    read: Callable[[Any, Any], Any] | None = None
 
 
 def _is_number(value: object) -> bool:
@@ -179,13 +180,17 @@ def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                given = declared.bind(*args, **kwargs).arguments
+                bound = declared.bind(*args, **kwargs)
             except TypeError as error:
                 raise InputError(f"{function.__name__}: {error}; write {example}") from None
-            for name, value in given.items():
-                if name in taken and value is not declared.parameters[name].default and not taken[name].test(value):
+            for name, value in bound.arguments.items():
+                if name not in taken or value is declared.parameters[name].default:
+                    continue
+                if not taken[name].test(value):
                     raise InputError(f"{name} is {taken[name].words}, not {kind_of(value)}; write {example}")
-            return function(*args, **kwargs)
+                if (read := taken[name].read) is not None:
+                    bound.arguments[name] = read(args[0], value)
+            return function(*bound.args, **bound.kwargs)
 
         return cast(Function, call)
 

@@ -498,6 +498,10 @@ class NoValueError(_ConditionError):
     """Error of a text that means none of the values of an attribute."""
 
 
+class AmbiguousWordError(InputError):
+    """Error of a meaning that several labels have, or that is another value's label."""
+
+
 class NothingInRangeError(NoValueError):
     """Error of a range in which none of the values of an attribute lies, though they are numbers."""
 
@@ -574,13 +578,14 @@ class Labels:
     """Labels of an attribute.
 
     `finest`: its finest published level. `of_table`: whether base values are those of a table; their numbers are
-    exact, whatever labels are above them.
+    exact, whatever labels are above them. `words`: the meanings of some labels, such as "Female" of 2.
     """
 
     attribute: str
     hierarchy: Hierarchy
     finest: int = 0
     of_table: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def meaning_of(self, text: str) -> Meaning:
         """Meaning of a text among the labels: base values, and those for which it is not decided.
@@ -621,19 +626,31 @@ class Labels:
     def labelled(self, text: str) -> BoolArray | None:
         """Base values under a label; None for none. Of several meanings of a label its finest published level counts.
 
-        A number has one label, however the text spells it.
+        A number has one label, however the text spells it. A meaning stands for its label. Raises InputError for a
+        meaning of several labels, or one that is another value's label.
         """
+        labels = [label for label, word in self.words.items() if word == text != label]
+        if (level := self._level_of(text)) is not None:
+            labels.append(f"{text}@{level}")
+        if len(labels) > 1:
+            choices = " or ".join(map(repr, labels))
+            raise AmbiguousWordError(f"{text!r} does not name one value of {self.attribute!r}; write {choices} instead")
+        return self._under(labels[0] if labels and level is None else text)
+
+    def _level_of(self, text: str) -> int | None:
+        levels = (n for n in range(self.hierarchy.height + 1) if self.hierarchy.code(text, n) is not None)
+        return min(levels, key=lambda level: (level < self.finest, level), default=None)
+
+    def _under(self, text: str) -> BoolArray | None:
         hierarchy = self.hierarchy
-        levels = [level for level in range(hierarchy.height + 1) if hierarchy.code(text, level) is not None]
-        if levels:
-            level = min(levels, key=lambda level: (level < self.finest, level))
+        if (level := self._level_of(text)) is not None:
             return np.asarray(hierarchy.lift(0, level) == hierarchy.code(text, level))
         label, _, chosen = text.rpartition("@")
         if label and chosen.isdecimal() and int(chosen) <= hierarchy.height:
             code = hierarchy.code(label, int(chosen))
             return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
         canonical = POINT.canonical(text)
-        return None if canonical == text or has_leading_zero(text) else self.labelled(canonical)
+        return None if canonical == text or has_leading_zero(text) else self._under(canonical)
 
     def parts(self, text: str) -> Sequence[str]:
         """Texts with | between them; a | within quotes divides nothing, unless the pieces are labels."""
@@ -678,7 +695,8 @@ class Labels:
             )
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
         finest = f"the finest that are published, at level {self.finest}, are"
-        suggestion = suggested(text, list(dict.fromkeys(published)), finest)
+        names = [*published, *(word for label, word in self.words.items() if label in published)]
+        suggestion = suggested(text, list(dict.fromkeys(names)), finest)
         return NoValueError(self.attribute, f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property

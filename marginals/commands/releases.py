@@ -486,11 +486,10 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.answers import count
     from marginals.say.answers import answer_lines, codebook_lines
 
     release = marginals.open_release(folder, deadline)
-    answer = count(release.model, conditions, seconds=inf)
+    answer = release.count(conditions, seconds=inf)
     if as_json:
         more = {"unjudged": answer.unjudged, "cut": answer.cut, "where": release.published.where}
         more = {name: each for name, each in more.items() if each}

@@ -11,7 +11,7 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
-from marginals.deadline import SEARCH_CLOCK
+from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, FewWaiting
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
@@ -390,6 +390,9 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
+    margins, asked = [wish.table.domain.margin(mask) for mask in result.cliques], wish.policy.analyses
+    are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
+    wish.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 

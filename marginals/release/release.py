@@ -15,7 +15,6 @@ from marginals import answers, averages, comparisons, cross_tables, drawn_tables
 from marginals.answers import LEAST_TABLES, USUAL_TABLES, Answer
 from marginals.arguments import (
     ATTRIBUTES,
-    CONDITION,
     FLAG,
     FUNCTION,
     NAME,
@@ -28,6 +27,7 @@ from marginals.arguments import (
     takes,
     whole,
 )
+from marginals.arguments import CONDITION as ANY_CONDITION
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
@@ -40,7 +40,7 @@ from marginals.drawn_tables import FAMILIES, Statistic
 from marginals.errors import AssumptionWarning, InputError
 from marginals.estimates import MOST_ROWS, Attributes, assumption
 from marginals.named_rules import NamedRule, rules_of
-from marginals.published_values import known_attribute
+from marginals.published_values import known_attribute, meanings
 from marginals.tables.intervals import numbers_at
 from models.deadline import Deadline
 from models.graphs.basis import Basis
@@ -102,6 +102,14 @@ _PROBABILITIES = Taken(
     lambda value: all(map(number(0, 1).test, value if isinstance(value, list | tuple | np.ndarray) else [value])),
 )
 _LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
+
+
+def _meant(release: "Release", where: Where) -> Where:
+    """Return a condition as the base values that it means; value labels of the codebook count as labels."""
+    return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
+
+
+CONDITION = ANY_CONDITION._replace(read=_meant)
 
 
 def _one_or_several(kind: type | UnionType, words: str) -> Taken:

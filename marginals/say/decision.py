@@ -12,7 +12,7 @@ from marginals.say.claims import finding_sentences, sensitive_lines
 from marginals.say.table import rows_in_words
 
 if TYPE_CHECKING:
-    from marginals.decision import DecidedTable, Decision, Learned
+    from marginals.decision import Approval, DecidedTable, Decision, Learned
     from marginals.steward import WantedTable
 
 _NAMED = 6
@@ -135,6 +135,17 @@ def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
     yield f"{name}: {number_of(len(decision.tables), 'table')} of {rows}{where}. {verdict_line(decision)}"
     counts = " ".join(filter(None, [counts_line(decision), smallest_line(decision)]))
     yield from filter(None, [counts, revealing_line(decision), useful_line(decision)])
+
+
+def approval_lines(approval: "Approval", name: str) -> Iterator[str]:
+    """Yield what a steward approved, for the steward alone. name: of the release."""
+    yield from decision_lines(approval.decision, name)
+    yield f"Digest of settings, rows and program: {approval.digest}"
+    yield from (f"{office}: {who or 'not named'}" for office, who in approval.names.items())
+    yield f"[x] {approval.statement}"
+    who = next(filter(None, approval.names.values()), "somebody who is not named")
+    yield f"Roles, confirmed by {who}:" if approval.is_reviewed else "Roles, which nobody has confirmed:"
+    yield from (f"    {column_name(column)}: {role}" for column, role in approval.roles.items())
 
 
 # The decision on a page: at most one printed sheet, whatever a release holds.

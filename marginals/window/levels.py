@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from marginals.charts import ladder_picture
 from marginals.errors import InputError
 from marginals.files import csv_text
-from marginals.names import level_names
+from marginals.names import level_names, number_of
 from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import attribute_in, put
@@ -21,7 +20,7 @@ from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _MOST_NAMED = 300
-"""Values of a level whose names can be changed on a page."""
+"""Values of a level that a page lists, and puts into groups."""
 
 
 def show(window: Window, request: Request) -> Response:
@@ -36,7 +35,12 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    counts = table.cube.table(table.domain.mask({name: 0})).dense()
+    rows = table.cube.table(table.domain.mask({name: level}))
+    counts = rows.dense().tolist()
+    shown = [
+        (label, f"fewer than {config.k:,} rows" if count < config.k else number_of(count, "row"))
+        for label, count in zip(hierarchy.labels[level], counts)
+    ]
     attribute = config.source.attributes.get(name, Attribute("ignored"))
     return window.page(
         "levels.html",
@@ -47,8 +51,8 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        picture=ladder_picture(hierarchy, counts, config.k),
-        least=config.k,
+        values=shown[:_MOST_NAMED],
+        word=table.codebook.in_words,
         attribute=attribute,
         offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
         file_name=_file_of(window, name),
@@ -94,47 +98,22 @@ def save_cuts(window: Window, request: Request) -> Response:
     return _write(window, request, name, bands, 1, f"{name} has the bands that you cut.")
 
 
-def save_names(window: Window, request: Request) -> Response:
-    """Give the values of a level other names, and another order; those of one name are merged, where the first stands.
-
-    On level 0 they are put into groups.
-    """
-    form, name = request.form, request.form.get("attribute", "")
-    hierarchy = _hierarchy(window, name)
-    level = form.get("level", 0, type=int)
-    if not 0 <= level < hierarchy.height:
-        raise InputError("there is no such level")
-    size = hierarchy.size(level)
-    labels = [" ".join(form.get(f"name:{code}", "").split()) for code in range(size)]
-    order = [int(code) for code in form.getlist("code") if code.isdecimal() and len(code) < 9]
-    if sum(key.startswith("name:") for key in form) != size or sorted(order) != list(range(size)):
+def save_group(window: Window, request: Request) -> Response:
+    """Put several values of a level into one group, which has a name; at level 0 the groups become a level of their own."""
+    form, name, level = request.form, request.form.get("attribute", ""), request.form.get("level", 0, type=int)
+    hierarchy, chosen = _hierarchy(window, name), set(form.getlist("value"))
+    if not 0 <= level < hierarchy.height or not chosen <= set(hierarchy.labels[level]):
         raise InputError("the levels have changed since this page was loaded; load it again")
-    unnamed = next((code for code, label in enumerate(labels) if label in ("", SUPPRESSED)), None)
-    if unnamed is not None:
-        raise FieldError(f"name:{unnamed}", f'each value needs a name other than "{SUPPRESSED}"')
-    if form.get("move"):
-        order = _moved(order, *form["move"].split(":")[:2])
-    places = {code: place for place, code in enumerate(order)}
+    group = " ".join(form.get("group", "").split())
+    if group in ("", SUPPRESSED) or not chosen:
+        raise FieldError(
+            "group", f'tick the values that become one group, and give it a name other than "{SUPPRESSED}"'
+        )
     rows = [list(row) for row in hierarchy.rows()]
-    of_code = hierarchy.lift(0, level).tolist()
-    is_grouped = level == 0 and labels != list(hierarchy.labels[0])
-    for row, code in zip(rows, of_code):
-        if is_grouped:
-            row.insert(1, labels[code])
-        elif level:
-            row[level] = labels[code]
-    sorted_rows = [row for _, row in sorted(zip(of_code, rows), key=lambda coded: places[coded[0]])]
-    back_to = max(level, 1) if is_grouped else level
-    return _write(window, request, name, sorted_rows, back_to, f"The names of {name} are written.")
-
-
-def _moved(order: list[int], code: str = "", direction: str = "") -> list[int]:
-    if direction not in ("up", "down") or not code.isdecimal() or len(code) > 9 or int(code) not in order:
-        raise InputError("a value is moved up or down")
-    place = order.index(int(code))
-    to = min(max(place + (1 if direction == "down" else -1), 0), len(order) - 1)
-    order.insert(to, order.pop(place))
-    return order
+    for row in rows:
+        grouped = group if row[level] in chosen else row[level]
+        row[max(level, 1) : level + 1] = [grouped]
+    return _write(window, request, name, rows, max(level, 1), f"The group {group} of {name} is written.")
 
 
 def _write(window: Window, request: Request, name: str, rows: list[list[str]], level: int, sentence: str) -> Response:
@@ -203,5 +182,5 @@ ROUTES = (
     ("GET", "/levels", show),
     ("POST", "/levels", save),
     ("POST", "/levels/cuts", save_cuts),
-    ("POST", "/levels/names", save_names),
+    ("POST", "/levels/group", save_group),
 )

@@ -17,8 +17,10 @@ from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
+from marginals.publishing.wanted import WEIGHT
 from marginals.say.claims import claim_meaning, claim_title
-from marginals.tables.attribute import Harm, is_percent
+from marginals.steward import AS_THE_REST
+from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
@@ -88,6 +90,7 @@ def show(window: Window, _request: Request) -> Response:
         diversities=[(name, ", ".join(_listed(stated.get(name))), PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
+        word=(Codebook() if table is None else table.codebook).word,
         rules=[(rules_of(name)[0], name in rules) for name in RULES],
         sensitive=sensitive,
         claims=_claims(policy, sensitive, counts_missing, table),
@@ -264,8 +267,11 @@ def save_wanted(window: Window, request: Request) -> Response:
             )
     pairs = {frozenset(pair): list(pair) for pair in named}
 
+    def is_named(entry: Mapping[str, Any]) -> bool:
+        return len(entry["attributes"]) == 2 and entry.get("weight", WEIGHT) > AS_THE_REST
+
     def wanted(now: list[Any]) -> list[Any]:
-        entries = [entry for entry in now if len(entry["attributes"]) != 2 or frozenset(entry["attributes"]) in pairs]
+        entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
         known = {frozenset(entry["attributes"]) for entry in entries}
         return entries + [{"attributes": names} for pair, names in pairs.items() if pair not in known]
 

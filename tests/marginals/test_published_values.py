@@ -44,6 +44,28 @@ def unjudged(where: Where) -> list[str]:
     return list(labels[meanings(DOMAIN, PUBLISHED, where)["wage"].unjudged])
 
 
+CODES = Domain.of({"sex": Hierarchy.from_rows([("1", "known", "*"), ("2", "known", "*"), ("9", "9", "*")])})
+
+
+@given(st.dictionaries(st.sampled_from(["1", "2", "9", "known"]), st.sampled_from(["1", "2", "a b", "c", "known"])))
+def test_a_meaning_stands_for_its_one_label_and_is_refused_if_it_could_mean_another(words: dict[str, str]) -> None:
+    hierarchy = CODES.hierarchy("sex")
+    for text in ("1", "2", "9", "known", "a b", "c"):
+        own = {text} & {label for level in hierarchy.labels for label in level}
+        called = {label for label, word in words.items() if word == text} | own
+        for condition in (f"sex={text}", {"sex": text}, f"sex in [{text!r}]", f"sex in {text}|{text} and sex={text}"):
+            if len(called) != 1:
+                with pytest.raises(InputError, match="does not name one value" if called else "no published value"):
+                    meanings(CODES, {"sex": 0}, condition, words={"sex": words})
+                continue
+            [label] = called
+            inside = [label in row for row in hierarchy.rows()]
+            found = meanings(CODES, {"sex": 0}, condition, words={"sex": words})
+            assert found["sex"].surely.tolist() == inside
+            assert meanings(CODES, {"sex": 0}, found) is not None
+    assert meanings(CODES, {"sex": 0}, "sex=9@0", words={"sex": words})["sex"].surely.tolist() == [False, False, True]
+
+
 @pytest.mark.parametrize(
     ("condition", "open_values"),
     [
