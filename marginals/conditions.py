@@ -360,8 +360,8 @@ class _Reader:
                     raise self._refusal("has a number of 2**53 or more, beyond which not all are told apart")
                 return number
             case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as positive):
-                if not isinstance(number := self._operand(positive), str | Column):
-                    return -number
+                if not isinstance(constant := self._operand(positive), str | Column):
+                    return -constant
         raise self._unreadable()
 
     def _list(self, node: ast.expr) -> tuple[Constant, ...]:
