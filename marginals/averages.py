@@ -6,7 +6,7 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import inf, nan, prod
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.answers import Answer, Bounds, Of, answer, frame_of
-from marginals.arguments import kind_of, require
+from marginals.arguments import kind_of
 from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
@@ -23,6 +23,7 @@ from marginals.estimates import Attributes, Rows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import LabelNumbers
+from marginals.tables.intervals import Range as LabelRange
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
@@ -51,15 +52,21 @@ class Scale:
     """Which numbers the values of an attribute are, where labels do not say all.
 
     values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
+    meanings: what the publisher says that labels mean; a range bounds the numbers of a label without an end.
     """
 
     values: Mapping[str, float] | None = None
     limits: Limits | None = None
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        require(self.values, Mapping | None, "values", 'the number of each label, such as {"low": 1, "high": 2}')
         if self.limits is not None and not _is_range(self.limits):
             raise InputError(f"limits are a least and a largest number, such as (0, 110), not {kind_of(self.limits)}")
+
+    @property
+    def changes_numbers(self) -> bool:
+        """Whether somebody says more of the numbers than the labels do."""
+        return self.values is not None or self.limits is not None
 
     def numbers(self, attribute: str, model: MarginalModel) -> LabelNumbers:
         """Which numbers the rows of each base value may have. Raises InputError where no label is one."""
@@ -73,6 +80,17 @@ class Scale:
         if np.all((numbers.low > high) | (numbers.high < low)):
             raise InputError(f"no value of {attribute!r} lies within the limits {low:g} to {high:g}")
         return numbers.within(low, high)
+
+    def stated_ends(self, hierarchy: Hierarchy) -> tuple[FloatArray, FloatArray]:
+        """Return the least and largest numbers of base values under labels without an end, as far as they are stated."""
+        low, high = np.full(hierarchy.size(0), -inf), np.full(hierarchy.size(0), inf)
+        for label, meaning in self.meanings.items() if self.values is None else ():
+            own, stated = LabelRange.of(label), LabelRange.of(meaning)
+            if own is not None and stated is not None and own.is_open and own.holds(stated) and not stated.is_point:
+                for level in range(hierarchy.height):
+                    inside = hierarchy.lift(0, level) == hierarchy.code(label, level)
+                    low[inside], high[inside] = float(stated.low), float(stated.high)
+        return low, high
 
 
 def _is_range(limits: object) -> bool:
@@ -126,8 +144,9 @@ class Amounts:
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         size = self._hierarchy.size(self._finest)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        np.minimum.at(low, self.places[self._counting], self.numbers.low[self._counting])
-        np.maximum.at(high, self.places[self._counting], self.numbers.high[self._counting])
+        numbers = self.numbers.within(*self.scale.stated_ends(self._hierarchy))
+        np.minimum.at(low, self.places[self._counting], numbers.low[self._counting])
+        np.maximum.at(high, self.places[self._counting], numbers.high[self._counting])
         has_none = low > high
         return np.where(has_none, 0.0, low), np.where(has_none, 0.0, high)
 
@@ -180,6 +199,19 @@ class Amounts:
         """The published values whose rows may have numbers without end."""
         is_open = self._open[0] | self._open[1]
         return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The labels without an end whose meanings bound the numbers of possible rows."""
+        low, high = self.scale.stated_ends(self._hierarchy)
+        is_used = self._counting & ((low > self.numbers.low) | (high < self.numbers.high))
+        labels = self._hierarchy.labels
+        over = {
+            labels[level][self._hierarchy.lift(0, level)[code]]
+            for code in np.flatnonzero(is_used)
+            for level in range(self._hierarchy.height)
+        }
+        return tuple(f"{label} is {meaning}" for label, meaning in self.scale.meanings.items() if label in over)
 
     @cached_property
     def is_sharp(self) -> bool:
@@ -312,12 +344,12 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
     def bounds() -> Bounds:
         found = ends()
         assert found is not None, "where nothing is possible nothing is expected"
-        return Bounds(*found, amounts.is_sharp or found.is_known, amounts.open_labels)
+        return Bounds(*found, amounts.is_sharp or found.is_known, amounts.open_labels, amounts.stated)
 
     model, rows = amounts.model, amounts.rows
     counted = float(amounts.estimated(model).rows.sum())
     of = Of(counted, max(model.expected_in(rows.estimated) - counted, 0.0))
-    clips = amounts.scale != Scale()
+    clips = amounts.scale.changes_numbers or bool(amounts.stated)
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 

@@ -190,8 +190,9 @@ class _PublishedValues:
         return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
 
     def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        nothing = Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
-        return {attribute: reduce(or_, chosen, nothing)}
+        found = list(chosen)
+        nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
+        return {attribute: reduce(or_, found) if found else Meaning.certain(nothing)}
 
     def _compared(self, comparison: Comparison) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right

@@ -200,7 +200,10 @@ class Release:
                     "type": "category" if told is None else "number",
                     "values": hierarchy.size(finest) if finest < hierarchy.height else 0,
                     "range": ends,
-                    "open ends": ", ".join(np.array(hierarchy.labels[0], dtype=object)[is_open]),
+                    "open ends": ", ".join(
+                        self.published.codebook.in_words(a, label)
+                        for label in np.array(hierarchy.labels[0], dtype=object)[is_open]
+                    ),
                     "description": self.published.codebook.description(a),
                 }
             )
@@ -273,7 +276,8 @@ class Release:
 
         Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: bounds hold whatever
         they are; the estimate takes whole numbers as equally likely, or the middle. A label without an end, `95 and over`,
-        or a name, leaves the mean without a bound; the estimate takes its one end, and leaves names out.
+        leaves the mean without a bound, unless its publisher says what it means: `95 to 110`. The estimate takes its one
+        end. A name leaves the mean without a bound, too, and the estimate leaves its rows out.
 
         values: the number of each label of one level, where labels are none. limits: between which numbers all values are
         known to lie, `(0, 110)`.
@@ -290,10 +294,13 @@ class Release:
         Flu         33.3   28.8   37.8
         Gout        43.4   38.9   47.9
         """
-        scale = Scale(values, limits)
+        scale = self._scale(attribute, values, limits)
         if not by:
             return averages.mean(self.model, attribute, where, scale)
         return _warned(averages.means(self.model, attribute, by, where, scale))
+
+    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> Scale:
+        return Scale(values, limits, self.published.codebook.values.get(attribute, {}))
 
     @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(
@@ -310,7 +317,7 @@ class Release:
         >>> release.total("age", where="diagnosis=Gout")
         781 (700 to 862; supported)
         """
-        return averages.total(self.model, attribute, where, Scale(values, limits))
+        return averages.total(self.model, attribute, where, self._scale(attribute, values, limits))
 
     @takes(
         'release.quantile("age", 0.5, where="sex=Female")',
@@ -333,7 +340,7 @@ class Release:
         >>> release.quantile("age", [0.1, 0.5, 0.9])["value"].to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        found = averages.quantile(self.model, attribute, q, where, Scale(values, limits))
+        found = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
         return found if isinstance(found, Answer) else _warned(found)
 
     @takes(

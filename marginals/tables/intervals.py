@@ -62,6 +62,11 @@ class Range(NamedTuple):
         return self.low == self.high and not self.is_empty
 
     @property
+    def is_open(self) -> bool:
+        """Whether it has no least or no largest number."""
+        return not (self.low.is_finite() and self.high.is_finite())
+
+    @property
     def is_whole(self) -> bool:
         """Return whether it is from one whole number to another, both of which belong to it."""
         ends = (self.low, self.high)
