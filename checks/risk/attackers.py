@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import group, pack, tally
+from models.tables.contingency_table import group, look_up, pack, tally
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
@@ -241,7 +241,52 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
         If the records are of another space.
     """
     distinct, number = records.distinct()
-    return walk_counts(distinct, dictionary)(0 * records.space.heights)[number]
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    for part in _parts_over(records.space, dictionary):
+        # A value below the entry's counts as the entry's value, because the entry says no more.
+        sought, place = distinct.generalized(part[0]).distinct()
+        counts += _count_equal_entries(sought, part)[place]
+    return counts[number]
+
+
+def _parts_over(space: RecordSpace, dictionary: Dictionary) -> tuple[DictionaryPart, ...]:
+    if space != dictionary.space:
+        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
+    return dictionary.parts
+
+
+def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
+    """Count for each of some distinct records the entries that equal it at its levels: shape (records,).
+
+    Attribute by attribute, records and entries that agree so far get the same number. Entries that agree with no record
+    are dropped, and records that show the attribute at different levels are separated.
+    """
+    space, occurrences = sought.space, np.zeros(len(sought), dtype=np.int64)
+    _, part_columns, counts = part
+    # After an attribute with many values few entries remain.
+    axes = np.argsort([-h.size(0) for h in space.domain.hierarchies], kind="stable").tolist()
+    rows, cells = np.arange(len(sought)), np.arange(len(counts))
+    waiting = [(rows, 0 * rows, 1, cells, 0 * cells, counts, axes)]
+    while waiting:
+        rows, number, numbers, cells, of_cells, counts, axes = waiting.pop()
+        if not axes:
+            occurrences[rows] = np.bincount(of_cells, counts, numbers)[number]
+            continue
+        axis, *axes = axes
+        size, column = space.sizes[axis], part_columns[axis][cells]
+        levels = sought.levels[rows, axis]
+        for level in np.unique(levels).tolist():
+            chosen = rows[levels == level]
+            keys, new = np.unique(number[levels == level] * size + sought.nodes[chosen, axis], return_inverse=True)
+            place, is_found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
+            left, places, left_counts = cells[is_found], place[is_found], counts[is_found]
+            sizes = [len(keys), *(space.sizes[other] for other in axes)]
+            if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all remaining attributes
+                columns = [places, *(part_columns[other][left] for other in axes)]
+                first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
+                left, places = left[first], places[first]
+            waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
+    return occurrences
 
 
 def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
@@ -250,10 +295,8 @@ def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArra
     It is fastest for vectors in ascending order. Then the cells of records and entries at a level vector are merged
     from those at a finer one, which are few already. Raises DomainMismatchError for records of another space.
     """
-    if records.space != dictionary.space:
-        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
-    shown = list(records.by_levels())
-    walks = [(rows, _walk_part(records[rows], levels, part)) for levels, rows in shown for part in dictionary.parts]
+    parts = _parts_over(records.space, dictionary)
+    walks = [(rows, _walk_part(records[rows], levels, part)) for levels, rows in records.by_levels() for part in parts]
 
     def count(levels: IndexArray) -> CountArray:
         counts = np.zeros(len(records), dtype=np.int64)

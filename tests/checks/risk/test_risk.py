@@ -745,7 +745,7 @@ def problems_of_several_attackers(draw: st.DrawFn) -> DecisionProblem:
     harm = Harm(draw(sensitivities(space, len(originals)) | st.just(Constant(1.0))))
     often = draw(st.none() | st.lists(st.integers(1, 3), min_size=len(originals), max_size=len(originals)))
     weights = None if often is None else np.array(often, dtype=np.float64)
-    return DecisionProblem(originals, tuple(known), harm, None, None, weights)
+    return DecisionProblem(originals, tuple(known), harm, None, weights)
 
 
 def costs_by_vector(problem: DecisionProblem, objective: LeastRisk | TradeOff) -> list[list[FloatArray]]:
