@@ -21,6 +21,9 @@ from marginals.errors import InputError, system_reason
 PUBLIC, PRIVATE = 0o666, 0o600
 """Who may read and write a file: those whom the umask lets, or its owner alone, whatever the umask is."""
 
+DESCRIPTOR, MAX_DESCRIPTOR_BYTES = "datapackage.json", 16 << 20
+"""Name of the file that makes a folder a release, and its largest size."""
+
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 """What of a mode is for others than the owner."""
 

@@ -29,12 +29,12 @@ import pandas as pd
 
 from marginals.arguments import path_of
 from marginals.bundle.content import BundleContent
-from marginals.bundle.writing import output_file
 from marginals.cross_tables import numbers
 from marginals.errors import InputError
 from marginals.estimates import categories, free_name
 from marginals.files import replace_file
 from marginals.messages import installing, printable
+from marginals.output import OutputFile
 from marginals.tables.intervals import interval
 from marginals.tables.values import number_in
 from models.arrays import FloatArray
@@ -103,7 +103,7 @@ def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
     path = path_of(path)
     if path.suffix not in (".csv", ".parquet"):
         raise InputError(f"rows are written to a file that ends in .csv or .parquet, not to {path.name}")
-    file = output_file(path)
+    file = OutputFile(path)
     if path.suffix == ".csv":
         return lambda frame: file.write(_csv(frame).encode())
     if find_spec("pyarrow") is None:

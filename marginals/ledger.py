@@ -29,7 +29,7 @@ from checks.requirements import Requirements
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
 from marginals.bundle.snapshot import digest
-from marginals.bundle.writing import Entering, release_at
+from marginals.bundle.writing import Entering
 from marginals.errors import InputError, NothingPublishableError, system_reason
 from marginals.files import (
     OTHERS,
@@ -241,7 +241,7 @@ class Ledger:
     def require_apart(self, release: Path, reads: tuple[Path, ...] = ()) -> None:
         """Raise InputError where the ledger would lie in a release or among the sources, or the release in the ledger."""
         with refusals(self.path):
-            keep_apart(self.path, reads, release_at)
+            keep_apart(self.path, reads)
             if resolved(release).is_relative_to(resolved(self.path)) or resolved(self.path) == resolved(release):
                 raise InputError(f"{release} lies in the ledger {self.path}, which is private; choose another folder")
             if resolved(self.path).is_relative_to(resolved(release)):

@@ -1,40 +1,45 @@
 """What a command may write, known before its work begins: a file that harms nothing.
 
-It is none of what the command reads, nor would be read with it the next time; it lies in no folder that takes no other
-files; and there is a folder that takes it. What is there already is a question of its own, `refuse_to_replace`.
+It is none of what the command reads, nor would be read with it the next time; it lies in no release; and there is a folder
+that takes it. What is there already is a question of its own, `refuse_to_replace`.
 """
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from marginals.errors import InputError, system_reason
-from marginals.files import PUBLIC, prefix, replace_file, replaced_meanwhile, resolved
+from marginals.files import (
+    DESCRIPTOR,
+    MAX_DESCRIPTOR_BYTES,
+    PUBLIC,
+    open_regular,
+    prefix,
+    replace_file,
+    replaced_meanwhile,
+    resolved,
+)
 from marginals.tables.files import is_part
-
-Closed = Callable[[Path], str]
-"""What a folder is that takes no other files, in words that follow "lies in"; empty where it takes some."""
 
 
 @dataclass(frozen=True)
 class OutputFile:
     """A file that may be written.
 
-    reads: what it is made from, files, or folders and globs of a table. closed: which folders take no other files. mode: who
-    may read it. Raises InputError where it may not be written. A device or pipe is taken as it is.
+    reads: what it is made from, files, or folders and globs of a table. mode: who may read it. Raises InputError where it
+    may not be written, as in a release. A device or pipe is taken as it is.
     """
 
     path: Path
     reads: tuple[Path, ...] = ()
-    closed: Closed = lambda _folder: ""
     mode: int = PUBLIC
 
     def __post_init__(self) -> None:
         with refusals(self.path):
-            keep_apart(self.path, self.reads, self.closed)
+            keep_apart(self.path, self.reads)
             if self.path.is_dir():
                 raise InputError(f"{self.path} is a folder; name a file")
             if not self.is_device:
@@ -59,8 +64,20 @@ class OutputFile:
         return replaced_meanwhile(self.path, content, lambda: False, self.mode)
 
 
-def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = lambda _folder: "") -> None:
-    """Raise InputError where a path is one of those that are read, would be read with them, or lies in a closed folder."""
+def holds_bundle(folder: Path) -> bool:
+    """Return whether a folder holds a bundle, even a damaged one.
+
+    A folder with just a Data Package, or with a file that nobody may read, holds none.
+    """
+    try:
+        with open_regular(folder / DESCRIPTOR) as stream:
+            return b'"release"' in stream.read(MAX_DESCRIPTOR_BYTES)
+    except OSError:
+        return False
+
+
+def keep_apart(path: Path, reads: tuple[Path, ...]) -> None:
+    """Raise InputError where a path is one of those that are read, would be read with them, or lies in a release."""
     place = resolved(path)
     for read in reads:
         with refusals(read, "read"):
@@ -70,8 +87,8 @@ def keep_apart(path: Path, reads: tuple[Path, ...], closed: Closed = lambda _fol
                 f"{path} is an input file, or would be read with the input {read} the next time; choose another name"
             )
     for folder in place.parents:
-        if what := closed(folder):
-            raise InputError(f"{path} lies in {what}; choose another place")
+        if holds_bundle(folder):
+            raise InputError(f"{path} lies in the release {folder}, whose files belong together; choose another place")
 
 
 def refuse_to_replace(path: Path) -> None:

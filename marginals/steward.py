@@ -17,11 +17,10 @@ from marginals.accuracy import Comparison, TableErrors
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
-from marginals.bundle.writing import output_file, release_at
 from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
-from marginals.output import keep_apart, refusals, require_place
+from marginals.output import OutputFile, keep_apart, refusals, require_place
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 
@@ -91,7 +90,7 @@ class StewardFile:
     def __post_init__(self) -> None:
         path = self.path
         with refusals(path):
-            keep_apart(path, self.reads, release_at)
+            keep_apart(path, self.reads)
             place, release = resolved(path), resolved(self.release)
             if place.is_relative_to(release):
                 raise InputError(
@@ -411,4 +410,4 @@ class StewardReport:
         ...     "Not for publication" in Path(folder, "steward.html").read_text(encoding="utf-8")
         True
         """
-        replace_file(output_file(path_of(path)).path, self.page(self), PRIVATE)
+        replace_file(OutputFile(path_of(path)).path, self.page(self), PRIVATE)

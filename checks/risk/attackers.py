@@ -168,13 +168,9 @@ class Records:
         return np.asarray((self.generalized(shared).nodes == other.generalized(shared).nodes).all(axis=1))
 
 
-def distance_from_root(records: Records, weights: Sequence[float] | None = None) -> FloatArray:
-    """Return the utility u(y) of each record: the steps from `*` down to its values, summed (LSFB09 7.2).
-
-    weights: the worth of one step in each attribute; 1 by default.
-    """
-    worth = np.ones(len(records.space)) if weights is None else np.asarray(weights, dtype=float)
-    return np.asarray((records.space.heights - records.levels) @ worth)
+def distance_from_root(records: Records) -> FloatArray:
+    """Return the utility u(y) of each record: the steps from `*` down to its values, summed (LSFB09 7.2)."""
+    return np.asarray((records.space.heights - records.levels).sum(axis=1), dtype=np.float64)
 
 
 # Dictionaries: an attacker's knowledge of people (LSFB09 section 3.2). An entry and a disclosed record are consistent if in

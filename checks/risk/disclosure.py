@@ -1,6 +1,6 @@
 """Disclosure of records, each value at a level of its own: under rules, or as an objective demands (LSFB09)."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 
@@ -97,15 +97,13 @@ class DecisionProblem:
     """Records to be disclosed, record i about person i, to attackers with one of some dictionaries.
 
     prior: the probability of each dictionary. If it is None, the loss of a record is that under its worst dictionary
-    (`least_worst_risk` is about all together). steps: the worth of a step from the root by attribute, by default 1.
-    weights: of each record in means, by default 1. Raises DisclosureRuleError.
+    (`least_worst_risk` is about all together). weights: of each record in means, by default 1. Raises DisclosureRuleError.
     """
 
     originals: Records
     dictionaries: tuple[Dictionary, ...]
     harm: Harm
     prior: tuple[float, ...] | None = (1.0,)
-    steps: tuple[float, ...] | None = None
     weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
@@ -123,8 +121,6 @@ class DecisionProblem:
                     f"{length} weights were expected, one for each record, finite, none negative, not all 0"
                 )
             object.__setattr__(self, "weights", weights)
-        if self.steps is not None and (len(self.steps) != len(self.originals.space) or min(self.steps) < 0):
-            raise DisclosureRuleError("a step is worth a number that is not negative, one for each attribute")
 
     @property
     def shares(self) -> FloatArray:
@@ -143,20 +139,15 @@ class DecisionProblem:
         distinct, number = self.originals.distinct()
         return replace(self, originals=distinct, weights=None), number
 
-    def utility(self, rows: IndexArray, levels: IndexArray, steps: Sequence[float] | None = None) -> FloatArray:
-        """Return the utility of some records at a level vector: shape (rows,). steps: other worths of a step."""
-        of_all, worth = self.originals.level_vector, steps or self.steps or np.ones(len(self.originals.space))
+    def utility(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
+        """Return the utility of some records at a level vector, in steps below `*`: shape (rows,)."""
+        of_all = self.originals.level_vector
         levels_shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
-        return np.broadcast_to((self.originals.space.heights - levels_shown) @ worth, len(rows))
-
-    def step_count(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """Return how many steps below `*` the values of some records are at a level vector, all together: shape (rows,)."""
-        return self.utility(rows, levels, (1.0,) * len(self.originals.space))
+        return np.broadcast_to((self.originals.space.heights - levels_shown).sum(axis=-1).astype(np.float64), len(rows))
 
     def scores(self, objective: Objective, levels: IndexArray, loss: FloatArray) -> FloatArray:
-        """Return the scores of a level vector of all records with some losses by an objective: shape (4, records)."""
-        rows = np.arange(len(loss))
-        return score(objective, loss, self.utility(rows, levels), self.step_count(rows, levels))
+        """Return the scores of a level vector of all records with some losses by an objective: shape (3, records)."""
+        return score(objective, loss, self.utility(np.arange(len(loss)), levels))
 
     def losses(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
         """Return the losses of some records under each dictionary: shape (dictionaries, rows).
@@ -355,19 +346,16 @@ def _least_losses(
     """Return the utilities that occur, ascending, the least loss of each record at each, its level vector, and all
     vectors.
 
-    Ties go to the vector with most steps; the loss is infinite if there is none.
+    The loss is infinite if there is none.
     """
     distinct, number = problem.distinct()
     rows, vectors = np.arange(len(distinct.originals)), distinct.originals.space.level_vectors()
     different = rows if distinct.originals.level_vector is None else rows[:1]
-    # Rounded, since sums of the same step weights in another order are the same utility.
-    worth = np.stack([distinct.utility(different, levels).round(9) for levels in vectors])
+    worth = np.stack([distinct.utility(different, levels) for levels in vectors])
     utilities, places = np.unique(worth, return_inverse=True)
 
-    def scores(levels: IndexArray, loss: FloatArray) -> FloatArray:
-        return np.stack([loss, -distinct.step_count(rows, levels)])
-
-    best, vector = _best_vectors(distinct, vectors, places.reshape(worth.shape), scores, progress)
+    places = places.reshape(worth.shape)
+    best, vector = _best_vectors(distinct, vectors, places, lambda _, loss: loss[None], progress)
     return utilities, best[0].T[number], vector.T[number], vectors
 
 

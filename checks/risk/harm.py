@@ -364,10 +364,10 @@ class TradeOff(Objective):
     price: float
 
 
-def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: FloatArray) -> FloatArray:
-    """Return whether disclosures are not allowed, then three costs, shape (4, n): the lexicographically least is the best.
+def score(objective: Objective, loss: FloatArray, utility: FloatArray) -> FloatArray:
+    """Return whether disclosures are not allowed, then two costs, shape (3, n): the lexicographically least is the best.
 
-    Less loss, more utility and more steps are never worse. steps: how many steps below `*` all values together are.
+    Less loss and more utility are never worse.
     """
     match objective:
         case LeastRisk(least):
@@ -376,4 +376,4 @@ def score(objective: Objective, loss: FloatArray, utility: FloatArray, steps: Fl
             costs = [loss > most, -utility, loss]
         case TradeOff(price):
             costs = [np.zeros(len(loss)), loss - price * utility, -utility]
-    return np.stack([*costs, -steps])
+    return np.stack(costs)

@@ -25,6 +25,8 @@ from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.errors import InputError
+from marginals.files import DESCRIPTOR as DESCRIPTOR
+from marginals.files import MAX_DESCRIPTOR_BYTES as MAX_DESCRIPTOR_BYTES
 from marginals.named_rules import AppliedRule
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Codebook, Role
@@ -322,7 +324,6 @@ def further_fault(published: BundleContent) -> str:
     return ""
 
 
-DESCRIPTOR = "datapackage.json"
 REPORT = "report.html"
 FORMAT = 1
 """Version of the format."""
@@ -349,7 +350,6 @@ def schema_of(header: Sequence[str]) -> dict[str, Any]:
     return {"fields": fields, "primaryKey": key, "missingValues": []}
 
 
-MAX_DESCRIPTOR_BYTES = 16 << 20
 MAX_SIGNATURE_BYTES = 1 << 14
 """Largest size of a seal, a signature or a key."""
 MAX_FILE_BYTES = 128 << 20

@@ -18,7 +18,6 @@ from marginals.bundle.content import (
     FURTHER,
     KNOWN,
     MAX_BYTES,
-    MAX_DESCRIPTOR_BYTES,
     MAX_FILE_BYTES,
     PACKAGE,
     REPORT,
@@ -29,9 +28,9 @@ from marginals.bundle.content import (
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, new_key, seal_of, signature_of
 from marginals.bundle.snapshot import Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest, listed_report
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import PRIVATE, PUBLIC, csv_text, only_writer, open_regular, replace_folder, resolved
+from marginals.files import PRIVATE, csv_text, only_writer, replace_folder, resolved
 from marginals.messages import printable
-from marginals.output import OutputFile, keep_apart, refusals, require_place
+from marginals.output import OutputFile, holds_bundle, keep_apart, refusals, require_place
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at
@@ -74,7 +73,7 @@ def write_keys(path: Path, password: str = "") -> SecretKey:
     """
     if path.suffix == ".pub":
         raise InputError(f"{path} is the name of a public key; name the secret one {path.with_suffix('.key')}")
-    secret, public = output_file(path, mode=PRIVATE), output_file(path.with_suffix(".pub"))
+    secret, public = OutputFile(path, mode=PRIVATE), OutputFile(path.with_suffix(".pub"))
     for file in (path, public.path):
         if os.path.lexists(file):
             raise InputError(f"{file} is there already, and no key is replaced; sign with it, or name another file")
@@ -157,32 +156,6 @@ def _new_name(wish: str, taken: Sequence[str]) -> str:
     return next(name for name in names if name not in taken)
 
 
-def holds_bundle(folder: Path) -> bool:
-    """Return whether a folder holds a bundle, even a damaged one.
-
-    A folder with just a Data Package, or with a file that nobody may read, holds none.
-    """
-    file = folder / DESCRIPTOR
-    try:
-        with open_regular(file) as stream:
-            return b'"release"' in stream.read(MAX_DESCRIPTOR_BYTES)
-    except OSError:
-        return False
-
-
-def output_file(path: Path, reads: tuple[Path, ...] = (), mode: int = PUBLIC) -> OutputFile:
-    """File that may be written, and lies in no bundle. `reads`: its sources. `mode`: who may read it.
-
-    Raises InputError where it may not be written.
-    """
-    return OutputFile(path, reads, release_at, mode)
-
-
-def release_at(folder: Path) -> str:
-    """Release that a folder holds, in words; empty where it holds none."""
-    return f"the release {folder}, whose files belong together" if holds_bundle(folder) else ""
-
-
 def require_folder(path: Path, reads: tuple[Path, ...] = ()) -> None:
     """Raise InputError unless a release may be written to a folder: new, empty, or holding a release, which is
     replaced.
@@ -196,7 +169,7 @@ def require_folder(path: Path, reads: tuple[Path, ...] = ()) -> None:
             raise InputError(f"{path} contains files that are not part of a release; choose another folder")
         if path.is_dir() and path.samefile(Path.cwd()):
             raise InputError(f"{path} is the current folder; name one of its own")
-        keep_apart(path, reads, release_at)
+        keep_apart(path, reads)
         folder = resolved(path)
         for read in reads:
             if any(resolved(file).is_relative_to(folder) for file in files_at(read)):

@@ -192,14 +192,10 @@ class _Commands(click.Group):
 def _status(work: Callable[[], Any], arguments: Sequence[str]) -> int:
     try:
         with streams():
-            try:
-                return _answered(work, arguments)
-            except LostOutputError as error:
-                if error.errno != errno.EPIPE:  # whoever reads no more, as `head`, needs no sentence
-                    say(str(error))
-                return UNWRITTEN
-    except LostOutputError as error:  # of what was printed last
-        say(str(error))
+            return _answered(work, arguments)
+    except LostOutputError as error:
+        if error.errno != errno.EPIPE:  # whoever reads no more, as `head`, needs no sentence
+            say(str(error))
         return UNWRITTEN
 
 

@@ -128,9 +128,9 @@ class Target:
         """
         if self.path is None:
             return None
-        from marginals.bundle.writing import output_file
+        from marginals.output import OutputFile
 
-        file = output_file(self.path, reads, mode)
+        file = OutputFile(self.path, reads, mode)
         if not self.force:
             file.refuse_to_replace()
         return file

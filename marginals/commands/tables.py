@@ -335,7 +335,6 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
       marginals init people.csv --outcome diagnosis,age
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
-    from marginals.bundle.writing import release_at
     from marginals.config.first_config import initial_config
     from marginals.config.guessed_table import Chosen
     from marginals.config.presets import PRESETS
@@ -348,7 +347,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
     PHASES.begin("guessing", anew=True)
     config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
-    keep_apart(out, (table,), release_at)
+    keep_apart(out, (table,))
     if not target.force:
         refuse_to_replace(out)
     PHASES.begin("writing")

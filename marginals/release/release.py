@@ -607,10 +607,9 @@ class Release:
         ...     Path(folder, "report.html").read_text(encoding="utf-8")[:15]
         '<!doctype html>'
         """
-        from marginals.bundle.writing import output_file  # slow to import, and few need it
+        from marginals.output import OutputFile  # slow to import, and few need it
 
-        file = output_file(path_of(path))
-        file.write(_report(self.published))
+        OutputFile(path_of(path)).write(_report(self.published))
 
     @property
     def path(self) -> Path | None:

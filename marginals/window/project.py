@@ -15,10 +15,10 @@ import tomlkit
 from tomlkit.exceptions import ParseError, TOMLKitError
 from tomlkit.items import Comment, Null
 
-from marginals.bundle.writing import holds_bundle
 from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
+from marginals.output import holds_bundle
 from marginals.publishing.policy import NO_DIVERSITY
 from marginals.tables.attribute import Role
 from marginals.tables.files import files_at

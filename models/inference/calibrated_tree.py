@@ -552,28 +552,17 @@ def leaf_shares(domain: Domain, attribute: str, fine: int, coarse: int) -> Float
 # Expectations over the rows of many cells, by messages from the leaves of a calibrated tree to its root.
 
 
-Factor = Callable[[IndexArray, CodeArray], FloatArray]
-"""Weights of an attribute's values: (numbers of cells, codes at its finest published level) to weights, shape (n,)."""
-
 _WEIGHTS_AT_ONCE = 4096
 """Cells whose messages are passed together, which bounds the memory."""
 
 
 def expected_counts(
-    tree: CalibratedTree,
-    levels: Mapping[str, int],
-    codes: Mapping[str, CodeArray],
-    length: int,
-    factors: Mapping[str, Factor] | None = None,
-    power: int = 1,
+    tree: CalibratedTree, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
 ) -> FloatArray:
-    """Return for each cell the expected sum over its rows of the product of the factors; without factors, its expected
-    count.
+    """Return the expected count of each cell: shape (length,).
 
     levels: of the attributes that a cell fixes, none finer than published, else DomainMismatchError. codes: of these
-    attributes, shape (length,) each. factors: for published attributes; 0 times infinity is 0. power: the exponent of
-    the expected count of each full cell (attributes at their finest published levels) before it is multiplied and
-    summed. Returns shape (length,).
+    attributes, shape (length,) each.
     """
     fixed = tree.domain.margin(tree.domain.mask(levels))
     for attribute, level in fixed.items():
@@ -583,43 +572,30 @@ def expected_counts(
     for start in range(0, length, _WEIGHTS_AT_ONCE):
         block = np.arange(start, min(start + _WEIGHTS_AT_ONCE, length))
         cells = Cells.of(tree.domain, fixed, {a: codes[a][block] for a in fixed}, np.ones(len(block)))
-        sums[block] = _sums(tree, cells, block, factors or {}, power)
+        sums[block] = _sums(tree, cells)
     return sums
 
 
-def _sums(
-    tree: CalibratedTree, cells: Cells, block: IndexArray, factors: Mapping[str, Factor], power: int
-) -> FloatArray:
-    """Return sums over the rows of some cells. block: the numbers of the cells, which are passed to factors.
-
-    Cliques without attributes of the cells and factors are left out, unless there is a power, because then they
-    contribute.
-    """
-    finest = tree.finest_levels
-    home_of = {a: max(vertices_of(tree.holders(tree.domain.mask({a: finest[a]})))) for a in factors}
-    needed = {c for c, table in enumerate(tree.cliques) if power != 1 or table.margin.keys() & cells.margin}
-    needed |= {*home_of.values()}
+def _sums(tree: CalibratedTree, cells: Cells) -> FloatArray:
+    # cliques without attributes of the cells are left out
+    needed = {c for c, table in enumerate(tree.cliques) if table.margin.keys() & cells.margin}
     messages: dict[int, list[tuple[Link, IndexArray, FloatArray]]] = {}
     for clique in reversed(range(len(tree.cliques))):
         if clique not in needed:
             continue
         table = tree.cliques[clique]
         cell, place = match(*cells.keys_with(table))
-        mass = table.counts[place].astype(np.float64) ** power
-        with np.errstate(invalid="ignore"):
-            for attribute in (a for a, home in home_of.items() if home == clique):
-                mass *= factors[attribute](block[cell], table.column(attribute)[place])
-            for link, keys, means in messages.pop(clique, ()):
-                at, is_there = look_up(cell * len(link) + link.positions[1][place], keys)
-                mass *= np.append(means, 0.0)[np.where(is_there, at, len(means))]
-        mass[np.isnan(mass)] = 0.0  # 0 times infinity
+        mass = table.counts[place].astype(np.float64)
+        for link, keys, means in messages.pop(clique, ()):
+            at, is_there = look_up(cell * len(link) + link.positions[1][place], keys)
+            mass *= np.append(means, 0.0)[np.where(is_there, at, len(means))]
         if len(needed) == 1:
             return np.asarray(np.bincount(cell, mass, minlength=len(cells)), dtype=np.float64)
         link = tree.links[clique - 1]
         separator = link.positions[0][place]
         keys = cell * len(link) + separator
         first, numbers = group(keys, len(cells) * len(link))
-        means = np.bincount(numbers, mass, minlength=len(first)) / link.rows[0][separator[first]] ** power
+        means = np.bincount(numbers, mass, minlength=len(first)) / link.rows[0][separator[first]]
         messages.setdefault(link.cliques[1], []).append((link, keys[first], means))
         needed = needed - {clique} | {link.cliques[1]}
-    return np.full(len(cells), tree.total**power)
+    return np.full(len(cells), float(tree.total))

@@ -511,12 +511,10 @@ def problems(draw: st.DrawFn) -> DecisionProblem:
     harm = Harm(draw(sensitivities(space, len(originals))))
     if draw(st.booleans()):
         harm = Harm(harm.identified, draw(sensitivities(space, len(originals))))
-    worth = st.tuples(*[st.sampled_from([0.0, 0.5, 1.0]) for _ in range(len(space))])
     prior = (1.0,) if len(known) == 1 else (0.25, 0.75)
     # Without a prior the largest loss over the dictionaries counts.
     of_dictionaries = draw(st.sampled_from([prior, None]))
-    steps, often = draw(st.none() | worth), draw(_weights(originals))
-    return DecisionProblem(originals, tuple(known), harm, of_dictionaries, steps, often)
+    return DecisionProblem(originals, tuple(known), harm, of_dictionaries, draw(_weights(originals)))
 
 
 @st.composite
@@ -541,7 +539,7 @@ def best_by_walking(problem: DecisionProblem, objective: Objective, row: int) ->
     loss = over_dictionaries(
         problem, [problem.harm.loss(shown, rows, consistent_counts(shown, each)) for each in problem.dictionaries]
     )
-    scores = score(objective, loss, distance_from_root(shown, problem.steps), distance_from_root(shown))
+    scores = score(objective, loss, distance_from_root(shown))
     found = list(map(tuple, scores.T.tolist()))
     best = min(found)
     return None if best[0] else best
@@ -559,18 +557,17 @@ def over_dictionaries(problem: DecisionProblem, parts: list[FloatArray]) -> Floa
 @given(problems(), OBJECTIVES)
 def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionProblem, objective: Objective) -> None:
     found = best_of_each(problem, objective)
-    steps = distance_from_root(found.disclosure.records)
-    scores = score(objective, found.loss, found.utility, steps)
+    scores = score(objective, found.loss, found.utility)
     for row in range(len(problem.originals)):
         best = best_by_walking(problem, objective, row)
         assert found.allowed[row] == (best is not None)
         if best is not None:
             assert tuple(scores[:, row]) == pytest.approx(best)
     shown = found.disclosure.records
-    assert distance_from_root(shown, problem.steps) == pytest.approx(found.utility)
+    assert distance_from_root(shown) == pytest.approx(found.utility)
     parts = [losses(shown, dictionary, problem.harm) for dictionary in problem.dictionaries]
     assert found.loss == pytest.approx(over_dictionaries(problem, parts))
-    often = np.ones(len(steps)) if problem.weights is None else problem.weights
+    often = np.ones(len(found.loss)) if problem.weights is None else problem.weights
     repeated = np.repeat(found.loss, often.astype(int))
     assert found.risk == pytest.approx(repeated.mean())
     assert found.mean_utility == pytest.approx(np.repeat(found.utility, often.astype(int)).mean())
@@ -578,9 +575,6 @@ def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionPr
     for levels in problem.originals.space.level_vectors():
         loss, utility = problem.loss(rows, levels), problem.utility(rows, levels)
         no_worse = (loss <= found.loss) & (utility >= found.utility) & found.allowed
-        # Of disclosures as good the one with most steps is chosen, also where steps of some attributes are worth nothing.
-        same = (loss == found.loss) & (utility == found.utility) & found.allowed
-        assert np.all(problem.step_count(rows, levels)[same] <= steps[same])
         # Trade-offs are differences of floats, so that losses within their rounding count as equal there.
         assert not (no_worse & ((loss < found.loss - 1e-9) | (utility > found.utility))).any()
 
@@ -721,7 +715,6 @@ def shows(attribute: str, rows: Sequence[object], level: int) -> object:
         (DisclosureRuleError, "worst case", lambda: DecisionProblem(ONE, (), Harm(Constant(1)), prior=None)),
         *((DisclosureRuleError, "weights", partial(problem_of, weights=np.array(w)))
           for w in ([-1.0], [np.inf], [0.0], [1.0, 1.0])),
-        (DisclosureRuleError, "step", lambda: problem_of(steps=(1.0, 2.0))),
         *((DisclosureRuleError, "finite", partial(*own))
           for own in product((LeastRisk, MostUtility, TradeOff), (np.nan, np.inf, -np.inf))),
     ],
@@ -752,7 +745,7 @@ def problems_of_several_attackers(draw: st.DrawFn) -> DecisionProblem:
     harm = Harm(draw(sensitivities(space, len(originals)) | st.just(Constant(1.0))))
     often = draw(st.none() | st.lists(st.integers(1, 3), min_size=len(originals), max_size=len(originals)))
     weights = None if often is None else np.array(often, dtype=np.float64)
-    return DecisionProblem(originals, tuple(known), harm, None, None, weights)
+    return DecisionProblem(originals, tuple(known), harm, None, weights)
 
 
 def costs_by_vector(problem: DecisionProblem, objective: LeastRisk | TradeOff) -> list[list[FloatArray]]:
@@ -792,7 +785,7 @@ def test_no_disclosure_has_a_lower_largest_risk_over_the_dictionaries(
     price = objective.price if isinstance(objective, TradeOff) else 0.0
     assert found.risk - price * found.mean_utility == pytest.approx(least, rel=1e-5, abs=1e-5 * found.risk)
     assert found.bound is None
-    assert distance_from_root(shown, problem.steps) == pytest.approx(found.utility)
+    assert distance_from_root(shown) == pytest.approx(found.utility)
 
 
 def two_records(often: int, *values: Hierarchy) -> DecisionProblem:
