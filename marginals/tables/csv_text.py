@@ -70,9 +70,6 @@ def is_encoding(name: object) -> bool:
 class FileForm:
     r"""Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line or
     lines.
-
-    >>> FileForm("\t", "cp1252").encoding
-    'cp1252'
     """
 
     separator: str = ","
