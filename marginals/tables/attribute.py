@@ -46,11 +46,7 @@ COUNT = "count"
 
 
 class Role(Enum):
-    """Role of a column. Identifiers and ignored columns are never read any further.
-
-    >>> Role("sensitive").is_used, Role("identifier").is_used
-    (True, False)
-    """
+    """Role of a column. Identifiers and ignored columns are never read any further."""
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"

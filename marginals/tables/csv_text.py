@@ -70,9 +70,6 @@ def is_encoding(name: object) -> bool:
 class FileForm:
     r"""Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line or
     lines.
-
-    >>> FileForm("\t", "cp1252").encoding
-    'cp1252'
     """
 
     separator: str = ","
@@ -238,11 +235,15 @@ class _Lines(TextIOWrapper):
         last = max(block.rfind("\n"), block.rfind("\r"))
         self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
         if self._since_break > LONGEST_LINE:
-            raise InputError(
-                f"{self._file} has a line of more than the {LONGEST_LINE} characters that are read of one. It must be CSV "
-                "with a header and a line a row"
-            )
+            raise _endless(self._file)
         return block
+
+
+def _endless(name: str) -> InputError:
+    return InputError(
+        f"{name} has a line of more than the {LONGEST_LINE} characters that are read of one. It must be CSV with a header "
+        "and a line a row"
+    )
 
 
 def likely_form(path: Path, header: Header = None) -> FileForm:
@@ -262,9 +263,9 @@ def _likely_encoding(path: Path) -> str:
             while lines.read(_BLOCK):
                 pass
             return AUTO
-        with FileForm(encoding="latin-1").text(path) as lines:
-            beyond = (line for block in _whole_lines(lines) for line in block.split("\n") if not line.isascii())
-            sample = "\n".join(islice(beyond, _LIKENESS))[:_BLOCK].encode("latin-1")
+        with decompressed(path) as stream:
+            lines_of_file = (line for block in _whole_lines(stream.read, path.name) for line in block.split(b"\n"))
+            sample = b"\n".join(islice((line for line in lines_of_file if not line.isascii()), _LIKENESS))[:_BLOCK]
     guess = "cp1252"
     if find_spec("charset_normalizer"):
         from charset_normalizer import from_bytes
@@ -311,8 +312,11 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
     line = layout.line.encode()
     pattern = re.compile(rb"(?:\A|[\r\n])" + re.escape(line) + rb"(?=[\r\n]|\Z)")
     try:
+        is_utf8 = form.recoded_from(path) is None
         with reading(path), form.text(path) as lines:
-            for block in map(str.encode, _whole_lines(lines)):
+            for block in _whole_lines(
+                lines.buffer.read if is_utf8 else lambda size: lines.read(size).encode(), path.name
+            ):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
                     places = np.flatnonzero(codes == _QUOTE)
@@ -334,14 +338,15 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
 _QUOTE = ord('"')
 
 
-def _whole_lines(stream: TextIOWrapper) -> Iterator[str]:
-    rest = stream.read(_SCANNED)
-    while block := stream.read(_SCANNED):
+def _whole_lines(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
+    rest = read(_SCANNED).removeprefix(codecs.BOM_UTF8)
+    while block := read(_SCANNED):
         rest += block
-        cut = (rest.rfind("\n") + 1) or (rest.rfind("\r", 0, -1) + 1)
-        if cut:
-            yield rest[:cut]
-            rest = rest[cut:]
+        cut = (rest.rfind(b"\n") + 1) or (rest.rfind(b"\r", 0, -1) + 1)
+        yield rest[:cut]
+        rest = rest[cut:]
+        if len(rest) > LONGEST_LINE:
+            raise _endless(name)
     yield rest
 
 

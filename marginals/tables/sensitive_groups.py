@@ -44,11 +44,7 @@ _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
 
 def is_in_groups(attribute: Attribute) -> bool:
-    """Return whether the attribute publishes only the bands that are given for it, never single values.
-
-    >>> is_in_groups(Attribute("sensitive", intervals=[5])), is_in_groups(Attribute("quasi-identifier", intervals=[5]))
-    (True, False)
-    """
+    """Return whether the attribute publishes only the bands that are given for it, never single values."""
     bands = bool(attribute.intervals or attribute.dates)
     return attribute.role is Role.SENSITIVE and bands and not attribute.single_values
 

@@ -317,12 +317,7 @@ class Table:
 
     @property
     def base_counts(self) -> ContingencyTable:
-        """Counts at level 0. Raises InputError where there are too many.
-
-        >>> from marginals.example import table
-        >>> len(table.base_counts)
-        12
-        """
+        """Counts at level 0. Raises InputError where there are too many."""
         if self.out_of_core is not None:
             raise InputError(
                 f"{self.out_of_core.engine.name} has more distinct rows than the {self.out_of_core.limit} that fit, and "
@@ -353,12 +348,7 @@ class Table:
         return replace(self, counts=counts, out_of_core=engine, naming={})
 
     def attributes(self, role: Role) -> tuple[str, ...]:
-        """Attributes of a role, in the domain's order.
-
-        >>> from marginals.example import table
-        >>> table.attributes(Role.QUASI_IDENTIFIER)
-        ('age', 'sex')
-        """
+        """Attributes of a role, in the domain's order."""
         return tuple(name for name in self.domain.attributes if self.roles[name] is role)
 
     @property

@@ -121,11 +121,7 @@ class NumberFormat:
         return rf"[-+]?{body}(?:[eE][-+]?[0-9]{{1,3}})?" + (" ?%" if self.percent else "")
 
     def plain(self, text: str) -> str | None:
-        """Return the number as programs write it, with a point and no other sign; None for other texts.
-
-        >>> NumberFormat(",", ".").plain(" 1.234,50 "), NumberFormat().plain("1e999"), NumberFormat().plain("NaN")
-        ('1234.50', None, None)
-        """
+        """Return the number as programs write it, with a point and no other sign; None for other texts."""
         if not self._compiled.fullmatch(text):
             text = text.strip(BLANKS).translate(ALIKE)
             if not self._compiled.fullmatch(text):
@@ -156,11 +152,7 @@ class NumberFormat:
         return nan if plain is None else float(plain)
 
     def canonical(self, text: str) -> str:
-        """Return the one spelling of the number of a text; the text where it is none.
-
-        >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
-        ['100000', '37', '0.5', 'refused']
-        """
+        """Return the one spelling of the number of a text; the text where it is none."""
         if len(text) <= _DIGITS and self.decimal == "." and _CANONICAL.fullmatch(text):
             return text
         number = self.number(text)
@@ -315,11 +307,7 @@ is_percent=False), None)
 
 
 def number_text(number: Decimal) -> str:
-    """Return the text of a number: without exponent, or needless zeros.
-
-    >>> [number_text(Decimal(text)) for text in ("163.0", "1E+3", "-0.50", "-0")]
-    ['163', '1000', '-0.5', '0']
-    """
+    """Return the text of a number: without exponent, or needless zeros."""
     written = format(number, "f")
     written = written.rstrip("0").rstrip(".") if "." in written else written
     return "0" if written == "-0" else written
@@ -401,9 +389,6 @@ def date_text(text: str) -> str | None:
     """Return the one text of a date or time: 2023-11-02, or 2023-11-02 14:30:00; None for other texts.
 
     Dates begin with the year, or are spelled with points and then end with it, the day first. Zones are left out.
-
-    >>> [date_text(text) for text in ("2.11.2023", "2023-11-02T14:30Z", "2023/11/02 00:00", "11/2/2023", "2023-11-31")]
-    ['2023-11-02', '2023-11-02 14:30:00', '2023-11-02', None, None]
     """
     text = text.strip()
     if match := _BEGINS_WITH_YEAR.fullmatch(text):
@@ -446,9 +431,6 @@ def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
 
     Days are filled up to all days of the outermost units, so the hierarchy reveals only these. Times, and days too far
     apart, stay as they are. Raises HierarchyError as `check_units` does, and for no value.
-
-    >>> date_hierarchy(["2023-11-12", "2023-12-24 18:00:00"], ["month", "quarter", "year"]).rows()[0]
-    ('2023-11-12', '2023-11', '2023-Q4', '2023', '*')
     """
     check_units(units)
     days_or_times = sorted(set(values))
