@@ -3,7 +3,6 @@
 import contextlib
 import inspect
 import json
-import os
 import re
 import shlex
 import shutil
@@ -24,9 +23,7 @@ import marginals
 import report_picture
 from checks import KCombinatorial, KLink, MaxentDiversity, MinCell, Question, Register, Verdict, parse_diversity
 from command_line import main
-from marginals.config.release_toml import KEYS
 from marginals.example import release
-from marginals.keys import Key
 from models import Collection
 from project import ROOT
 from running_pages import NOT_PRIVATE, is_shown, run_page
@@ -69,57 +66,6 @@ def test_every_public_method_is_explained_and_those_of_a_release_by_an_example()
 def test_the_page_on_python_shows_every_public_name() -> None:
     shown = set(re.findall(r"^\.\. auto\w+:: (\S+)$", page("api"), re.MULTILINE))
     assert PUBLIC.keys() <= shown
-
-
-SETTINGS = {f"{section}.{name}": key for section, keys in KEYS.items() for name, key in keys.items()}
-TAKEN = "<!-- made by: tests/test_documentation.py -->"
-
-
-def default_words(key: Key, words: str) -> str:
-    """Spell a default as TOML does; where there is none, the page says what happens without the key."""
-    if key.required:
-        return "required"
-    if key.default is None:
-        return "none" if words.startswith("`") else words
-    value = list(key.default) if isinstance(key.default, tuple) else key.default
-    return f"`{json.dumps(value)}`"
-
-
-def config_page(text: str) -> str:
-    """The page on configs with the defaults of the table of settings, and with what each key takes."""
-
-    def row(found: re.Match[str]) -> str:
-        return f"| `{found[1]}` | {default_words(SETTINGS[found[1]], found[2])} |"
-
-    head = re.sub(r"(?m)^\| `([a-zA-Z_.]+)` \| (.*?) \|", row, text.partition(TAKEN)[0])
-    musts = {name: key.must.partition("; ")[0].replace("|", "\\|") for name, key in SETTINGS.items() if key.must}
-    rows = "\n".join(f"| `{name}` | {must} |" for name, must in musts.items())
-    rest = text.partition(TAKEN)[2].partition("<!-- end -->")[2]
-    return f"{head}{TAKEN}\n\n| key | must |\n|---|---|\n{rows}\n\n<!-- end -->{rest}"
-
-
-def test_the_page_on_configs_is_made_of_the_table_of_settings() -> None:
-    """Renewed by MARGINALS_WORDS=renew; what keys mean is written there."""
-    path = ROOT / "docs" / "config.md"
-    text = path.read_text(encoding="utf-8")
-    explained = re.findall(r"^\| `([a-zA-Z_.]+)` \|", text.partition(TAKEN)[0], re.MULTILINE)
-    assert sorted(explained) == sorted(SETTINGS)
-    if os.environ.get("MARGINALS_WORDS") == "renew":
-        path.write_text(config_page(text), encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == config_page(text)
-
-
-@pytest.mark.parametrize("section", ["", *KEYS])
-def test_a_config_with_an_unknown_key_is_refused_by_naming_those_that_are_known(tmp_path: Path, section: str) -> None:
-    file = tmp_path / "release.toml"
-    head = f"[[{section}]]" if section in ("risk.interactions", "risk.rules") else f"[{section}]"
-    before = "" if section == "data" else 'data.path = "t.csv"\n'
-    before += "" if section == "attributes.NAME" else 'attributes.NAME.role = "sensitive"\n'
-    file.write_text(f"{before}{head}\nunheard_of = 1" if section else "unheard_of = 1")
-    with pytest.raises(marginals.InputError, match="unknown key") as refusal:
-        marginals.read_config(file)
-    known = set(str(refusal.value).split("; known are ")[1].split(", "))
-    assert known == ({f"{section}.{name}" for name in KEYS[section]} if section else {s.split(".")[0] for s in KEYS})
 
 
 def test_the_example_of_guarantees_is_right() -> None:

@@ -139,32 +139,27 @@ def _together(
 
 
 def _coordinates(guessed: GuessedTable) -> Mapping[str, Guess]:
-    filled = guessed.filled
-    is_named = any(facts.says("places") for facts in filled.values())
-    places = [
-        name
-        for name, facts in filled.items()
-        if facts.numbers is not None
-        and (
-            facts.says("places", "axes")
-            or (facts.says("axis_letters") and facts.says("beside_axes"))
-            or (is_named and "long" in facts.words)
-        )
-    ]
-    are_exact = len(places) >= 2 and any(filled[name].distinct > _MOST_COORDINATES_OF_DISTRICTS for name in places)
-    return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if are_exact else {}
+    is_named = bool(guessed.columns_that(lambda f: f.says("places")))
+
+    def is_coordinate(f: Facts) -> bool:
+        is_axis = f.says("places", "axes") or (f.says("axis_letters") and f.says("beside_axes"))
+        return f.numbers is not None and bool(is_axis or (is_named and "long" in f.words))
+
+    places = guessed.columns_that(is_coordinate)
+    are_exact = any(guessed.facts[name].distinct > _MOST_COORDINATES_OF_DISTRICTS for name in places)
+    is_place = len(places) >= 2 and are_exact
+    return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if is_place else {}
 
 
 def _days_of_birth(guessed: GuessedTable) -> Mapping[str, Guess]:
     born = column_pattern("born")
-    used = {name: facts for name, facts in guessed.filled.items() if guessed.guesses[name].role.is_used}
-    parts: dict[str, list[str]] = {"days": [], "months": [], "years": []}
-    for name, facts in used.items():
-        if any(word in column_words("births") or born.search(word) for word in facts.words):
-            words = {part for word in facts.words for part in (word, born.sub("", word))}
-            for part, names in parts.items():
-                names += [name] if words & column_words(part) else []
-    years = [*parts["years"], *(name for name, facts in used.items() if facts.says("ages"))]
+    used = [facts for name, facts in guessed.filled.items() if guessed.guesses[name].role.is_used]
+    births = [f for f in used if any(word in column_words("births") or born.search(word) for word in f.words)]
+    parts = {
+        part: [f.name for f in births if {*f.words, *(born.sub("", word) for word in f.words)} & column_words(part)]
+        for part in ("days", "months", "years")
+    }
+    years = [*parts["years"], *(f.name for f in used if f.says("ages"))]
     if not (parts["days"] and parts["months"] and years):
         return {}
     others = (parts["months"][0], years[0])
@@ -172,28 +167,20 @@ def _days_of_birth(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _names_of_people(guessed: GuessedTable) -> Mapping[str, Guess]:
-    texts = {
-        name: facts.words
-        for name, facts in guessed.filled.items()
-        if facts.numbers is None and facts.distinct >= _FEWEST_NAMES and facts.words
-    }
-    first = [name for name, words in texts.items() if words <= column_words("first_names")]
-    last = [name for name, words in texts.items() if words <= column_words("last_names")]
+
+    def parts(key: str) -> list[str]:
+        names = guessed.columns_that(lambda f: f.words and f.words <= column_words(key) and f.numbers is None)
+        return [name for name in names if guessed.facts[name].distinct >= _FEWEST_NAMES]
+
+    first, last = parts("first_names"), parts("last_names")
     return _together(guessed, [*first, *last], "what somebody is called", Role.IDENTIFIER) if first and last else {}
 
 
 def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
     street = column_pattern("streets")
-    houses = [
-        name
-        for name, facts in guessed.filled.items()
-        if facts.says("house_numbers") or (facts.says("houses") and facts.says("numbers"))
-    ]
-    streets = [
-        name
-        for name, facts in guessed.filled.items()
-        if name not in houses and facts.numbers is None and any(map(street.search, facts.words))
-    ]
+    houses = guessed.columns_that(lambda f: f.says("house_numbers") or (f.says("houses") and f.says("numbers")))
+    names = guessed.columns_that(lambda f: f.numbers is None and any(map(street.search, f.words)))
+    streets = [name for name in names if name not in houses]
     addresses = [*streets, *houses]
     return _together(guessed, addresses, "where somebody lives", Role.IDENTIFIER) if houses and streets else {}
 

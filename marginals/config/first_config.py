@@ -216,7 +216,7 @@ class InitialConfig:
         )
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.target))
-        base = _NO_BASE if self.counted.generalizations is None else _SEARCHED_BASE
+        base = _BASE.format(table=_NO_BASE if self.counted.generalizations is None else _IF_BETTER)
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
 
     @cached_property
@@ -310,7 +310,8 @@ class InitialConfig:
                 how = f"marginals init --preset {offered.name}"
                 text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}")
         text += _SEARCH.format_map(preset.search)
-        text += _FURTHER_TABLES if preset.has_further else ""
+        if preset.has_further:
+            text += f'further_tables = "{PAIRS}"     # beside those with a junction tree; "none", or a number\n'
         used = self.guessed.used
         if coarse := [f"{{ {quoted(name)} = 0 }}" for name, guess in used.items() if guess.is_coarse]:
             text += (
@@ -468,19 +469,13 @@ _DEMANDS = f"""\
 diversity = "{PROPOSED}"
 """
 
-_SEARCHED_BASE = """\
+_BASE = """\
 # One table with all the columns, each coarsened as far as it must be, can be part of the release.
 [base]
-table = "auto"               # if that is better; "best": always; "none": smaller tables only
+table = {table}
 """
-
-_NO_BASE = f"""\
-# One table with all the columns, each coarsened as far as it must be, can be part of the release.
-# There are more than {MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with
-# fewer columns or levels, try "auto".
-[base]
-table = "none"
-"""
+_IF_BETTER = '"auto"               # if that is better; "best": always; "none": smaller tables only'
+_NO_BASE = f'"none"    # looking for the best takes long, with over {MOST_NODES:,} ways to coarsen; else try "auto"'
 
 _IMPOSSIBLE = (
     "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
@@ -503,10 +498,6 @@ _IS_FOR = (
     "is that what the table is for? Until you say otherwise, each pair with one of them counts as much in the search as "
     f"the whole table. {_OUTCOME}"
 )
-
-_FURTHER_TABLES = f"""\
-further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number
-"""
 
 _MISSING = """\
 # Texts that stand for no value. A row with one is left out, unless its column says below that missing values

@@ -286,6 +286,10 @@ class GuessedTable:
         """The facts of the columns that have a value."""
         return {name: facts for name, facts in self.facts.items() if facts.values}
 
+    def columns_that(self, condition: Callable[[Facts], object]) -> list[str]:
+        """Return the columns with a value that meet a condition."""
+        return [name for name, facts in self.filled.items() if condition(facts)]
+
     def values(self, names: Collection[str]) -> dict[str, Values]:
         """The values of some columns in some rows, each read once."""
         return {name: self.table.values_of(name) for name in names}

@@ -152,10 +152,11 @@ def likely_pair(
             continue
         if not are_named and not _counts_members(codes[group], frame[member]):
             continue
+        most = len(np.unique(codes[group])) + _EXCEPTIONS * len(frame)  # of a column that is constant in each group
         others = {
             name: code
             for name, code in codes.items()
-            if name not in (group, member) and not _is_constant(codes[group], code)
+            if name not in (group, member) and int(_together([codes[group], code]).max()) + 1 > most
         }
         reason = _told_apart(pairs, others, (), _EXCEPTIONS)
         if are_named or " is the same" in reason:
@@ -199,8 +200,6 @@ def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> 
         return False
     codes, values = pd.factorize(texts.astype(str))
     numbers = np.array([NumberFormat().real(value) for value in values])[codes]
-    if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
-        return False
     order = np.lexsort((numbers, owners))
     return bool(np.array_equal(numbers[order], places(owners[order]) + 1))
 
@@ -238,11 +237,6 @@ def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
     least, most, different = of_each.min(), of_each.max(), of_each.nunique()
     counts = ((least <= 1) & (most - least + 1 == different)).mean() > 1 - 3 * _EXCEPTIONS
     return bool(counts and different.mean() > 2)
-
-
-def _is_constant(owners: IndexArray, values: IndexArray) -> bool:
-    pairs = int(_together([owners, values]).max(initial=-1)) + 1
-    return pairs <= len(np.unique(owners)) + _EXCEPTIONS * len(owners)
 
 
 def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from math import prod
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,8 @@ import pandas as pd
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, IndexArray
+from models.inference.marginal_model import phi_squared
+from models.search.selection import p_value
 
 Numbers = npt.NDArray[np.float64]
 
@@ -25,8 +27,7 @@ _MOST_PARTS_OF_SUMS = 8
 _SHARE_THAT_ADDS_UP = 0.95
 _ROUNDING = 1e-7
 _MOST_GROUPS = 20
-_BEYOND_CHANCE = 5.0
-"""Standard deviations from what chance shows, from which on two columns are associated: about 3 pairs in ten million."""
+_BY_CHANCE = 3e-7
 MOST_REASONS = 12
 
 
@@ -192,34 +193,22 @@ def structurally_missing(
 
 def associations(values: Mapping[str, Values]) -> dict[str, int]:
     """Count the others with which each column is associated more than chance would show."""
-    groups = np.array([_frequent(value.groups(COARSE)) for value in values.values()])
-    number = np.zeros(len(values), dtype=np.intp)
-    for place in range(len(values)):
-        related = are_associated(groups[place], groups[:place])
-        number[place] += related.sum()
-        number[:place] += related
-    return dict(zip(values, number.tolist()))
+    groups = {name: _frequent(value.groups(COARSE)) for name, value in values.items()}
+    number = dict.fromkeys(values, 0)
+    for one, other in combinations(groups, 2):
+        are_related = are_associated(groups[one], groups[other])
+        number[one] += are_related
+        number[other] += are_related
+    return number
 
 
-def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
-    """Find the columns that go together with one more than chance would show: shape (columns,).
-
-    one: the group of each row, -1 for none; others: shape (columns, rows). By chi-squared (Wilson and Hilferty 1931).
-    """
-    if not others.size:
-        return np.zeros(len(others), dtype=np.bool_)
-    size = (len(others), int(one.max()) + 2, int(others.max()) + 2)
-    cells = (np.arange(size[0])[:, None] * size[1] + one + 1) * size[2] + others + 1
-    counts = np.bincount(cells.ravel(), minlength=prod(size)).reshape(size)[:, 1:, 1:]
-    of_one, of_other = counts.sum(axis=2), counts.sum(axis=1)
-    rows = of_one.sum(axis=1)
-    freedom = ((of_one > 0).sum(axis=1) - 1) * ((of_other > 0).sum(axis=1) - 1)
-    both = np.maximum(of_one[:, :, None] * of_other[:, None, :], 1)
-    statistic = rows * ((counts / both * counts).sum(axis=(1, 2)) - 1)
-    able = (rows > 0) & (freedom > 0)
-    spread = 2 / (9 * np.where(able, freedom, 1))
-    ratio = np.where(able, np.maximum(statistic, 0) / np.where(able, freedom, 1), 0)
-    return np.asarray(able & (np.cbrt(ratio) - (1 - spread) > _BEYOND_CHANCE * np.sqrt(spread)))
+def are_associated(one: IndexArray, other: IndexArray) -> bool:
+    """Test whether two columns go together more than chance would show. one, other: groups of rows, -1 for none."""
+    both, width = (one >= 0) & (other >= 0), int(other.max()) + 1
+    counts = np.bincount(one[both] * width + other[both], minlength=(int(one.max()) + 1) * width).astype(np.float64)
+    counts = counts.reshape(-1, max(width, 1))
+    freedom = (np.count_nonzero(counts.any(axis=1)) - 1) * (np.count_nonzero(counts.any(axis=0)) - 1)
+    return p_value(float(counts.sum()) * phi_squared(counts), freedom) < _BY_CHANCE
 
 
 def _frequent(codes: IndexArray) -> IndexArray:
