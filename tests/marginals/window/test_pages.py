@@ -139,8 +139,7 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
     changed = {
         "k_link": "7",
         "min_cell": "4",
-        "kind:disease": "recursive",
-        "number:disease": "3,2",
+        "diversity:disease": "recursive:3,2",
         "rules": ["cms-11"],
     }
     page = browser.change("/policy", "/policy", changed)
@@ -159,11 +158,11 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("path", "action", "changed", "field"),
     [
-        ("/policy", "/policy", {"k_link": "-1", "rules": ["cms-11"], "kind:disease": "simple"}, "k_link"),
+        ("/policy", "/policy", {"k_link": "-1", "rules": ["cms-11"], "diversity:disease": "simple:2"}, "k_link"),
         ("/policy", "/policy", {"k_link": '"><script>'}, "k_link"),
-        ("/policy", "/policy", {"number:disease": "x"}, "number:disease"),
-        ("/policy", "/policy", {"kind:disease": "recursive"}, "number:disease"),
-        ("/policy", "/policy", {"number:disease": "0.5"}, "number:disease"),
+        ("/policy", "/policy", {"diversity:disease": "entropy:x"}, "diversity:disease"),
+        ("/policy", "/policy", {"diversity:disease": "recursive:2"}, "diversity:disease"),
+        ("/policy", "/policy", {"diversity:disease": "entropy:0.5"}, "diversity:disease"),
         ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}, "intervals"),
         ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}, "intervals"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": "x"}, "cuts"),
@@ -278,7 +277,7 @@ def test_two_tabs_each_change_a_column_and_both_changes_stay(browser: Browser) -
 
 def test_none_is_not_said_of_a_column_that_another_tab_makes_sensitive_meanwhile(browser: Browser) -> None:
     fields = browser.fields_of(browser.page("/table"), "/table/roles")
-    browser.change("/policy", "/policy", {"kind:disease": "none"})
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
     assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
     assert browser.window.config().policy.diversity == {"disease": "none"}
 
@@ -383,7 +382,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> N
 
 
 def test_none_is_a_demand_that_somebody_makes_on_purpose(browser: Browser) -> None:
-    browser.change("/policy", "/policy", {"kind:disease": "none"})
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
     assert browser.window.config().policy.diversity == "none"
     assert "on purpose, of how varied disease is" in browser.page("/publish")
     assert "Nothing changed." in browser.change("/policy", "/policy")
