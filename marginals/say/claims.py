@@ -344,18 +344,20 @@ def crossing_line(crossing: Crossing) -> str:
     )
 
 
-def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = ()) -> list[Sentence]:
+def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = (), apart: int = 2) -> list[Sentence]:
     """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
 
     Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
-    harmful: attributes of which `harm_sentences` tell the closest case.
+    harmful: attributes of which `harm_sentences` tell the closest case. apart: most findings that are told one by one.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
         groups.setdefault(_likeness(finding) or number, []).append(finding)
     told = list[Sentence]()
     for group in groups.values():
-        told += [_told_together(group, harmful)] if len(group) > 2 else [_told(finding, harmful) for finding in group]
+        told += (
+            [_told_together(group, harmful)] if len(group) > apart else [_told(finding, harmful) for finding in group]
+        )
     return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
 
@@ -390,7 +392,7 @@ def _told_together(findings: Sequence[Finding], harmful: AnyCollection[str]) -> 
     if _slack(weakest) < inf and (worst := _worst(weakest, harmful)):
         detail.append(f"of {weakest.parameters['sensitive']}, {worst}")
     about = {str(finding.parameters["sensitive"]) for finding in findings}
-    several = f"{len(about)} sensitive attributes" if len(about) > 1 else next(iter(about))
+    several = listing(sorted(about)) if len(about) <= 2 else f"{len(about)} sensitive attributes"
     return _sentence(weakest, f"{weakest.criterion} of {several}", several, detail)
 
 
