@@ -99,6 +99,14 @@ def test_levels_are_those_of_the_table_and_small_groups_are_marked_without_their
         assert titles[label] == ("fewer than 150 rows" if count < 150 else f"{count:,} rows")
 
 
+def test_steps_are_fitted_or_left_out(browser: Browser) -> None:
+    for ladder, is_fitted, height in (("fitted", True, None), ("given", False, 3), ("none", False, 1)):
+        browser.change("/levels?attribute=age", "/levels", {"ladder": ladder})
+        assert browser.window.config().source.attributes["age"].is_fitted is is_fitted
+        browser.window.counting.table(20)
+        assert height is None or len(labels_of(browser, "age")) == height + 1
+
+
 def test_bands_are_cut(browser: Browser) -> None:
     browser.get("/levels?attribute=age")
     browser.post("/levels/cuts", {"attribute": "age", "cuts": "25, 40"})
@@ -163,8 +171,6 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
         ("/policy", "/policy", {"diversity:disease": "entropy:x"}, "diversity:disease"),
         ("/policy", "/policy", {"diversity:disease": "recursive:2"}, "diversity:disease"),
         ("/policy", "/policy", {"diversity:disease": "entropy:0.5"}, "diversity:disease"),
-        ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}, "intervals"),
-        ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}, "intervals"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": "x"}, "cuts"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": ""}, "cuts"),
         ("/levels?attribute=town&level=0", "/levels/group", {"group": "south"}, "group"),
@@ -560,7 +566,7 @@ def test_closing_the_window_takes_two_steps(browser: Browser) -> None:
 
 
 def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
-    offered = 'name="ladder"'
+    offered = 'name="ladder" value="fitted"'
     assert offered in browser.page("/levels?attribute=age")
     assert offered not in browser.page("/levels?attribute=disease")
     browser.window.file.path.write_text(CONFIG.replace('role = "sensitive"', 'role = "sensitive"\nladder = "fitted"'))
