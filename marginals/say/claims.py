@@ -26,11 +26,15 @@ from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
 from marginals.names import column_name
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
+from marginals.tables.attribute import Codebook
 from models.graphs.junction_tree import Crossing
 
 if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues, Surest
     from marginals.bundle.content import Verification
+
+UNTOLD = Codebook()
+"""The codebook of a release that says of no label what it means."""
 
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
 """The condition of all claims about what can be worked out from tables together (design 4.24)."""
@@ -183,13 +187,13 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
 # How sure a reader can be of each harmful value.
 
 
-def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
+def harm_tables(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD) -> list[dict[str, Any]]:
     """Return a table for each sensitive attribute: rows of values, shares, group and bound in words; what is harmless."""
     return [
         {
             "sensitive": sensitive,
-            "rows": [_harm_row(name, surest) for name, surest in of.by_name.items()],
-            "harmless": f"counted as harmless: {', '.join(of.harmless)}"
+            "rows": [_harm_row(words.word(sensitive, name), surest, words) for name, surest in of.by_name.items()],
+            "harmless": f"counted as harmless: {', '.join([words.word(sensitive, label) for label in of.harmless])}"
             if of.harmless
             else "every value counts as harmful, so all together have no bound",
         }
@@ -197,10 +201,14 @@ def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
     ]
 
 
-def _harm_row(values: str, surest: "Surest") -> dict[str, str]:
+def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
     shares = {"overall": surest.overall, "largest": surest.largest, "bound": surest.bound}
     row = {name: "" if share is None else f"{100 * share:.4g} percent" for name, share in shares.items()}
-    group = _plain(surest.cell) if row["largest"] else "not examined"
+    group = (
+        _plain({name: words.word(name, label) for name, label in surest.cell.items()})
+        if row["largest"]
+        else "not examined"
+    )
     return row | {"values": values, "group": group, "bound": row["bound"] or "none"}
 
 

@@ -172,7 +172,9 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
         "nearest": nearest and (group_in_words(decision, nearest), values_in_words(decision, nearest)),
         "more_learned": len(decision.learned) - len(learned),
         "promises": finding_sentences(
-            [promise.finding for promise in decision.promises], decision.content.harmful, apart=1
+            decision.content.codebook.worded([each.finding for each in decision.promises]),
+            decision.content.harmful,
+            apart=1,
         ),
         "useful": useful_line(decision),
         "compared": _compared(decision)[:_COMPARED],
