@@ -13,6 +13,7 @@ from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from typing import Any
 
 import numpy as np
 
@@ -101,7 +102,7 @@ def meanings(
     """
     values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
-        known = {name: value for name, value in where.items() if isinstance(value, Meaning)}
+        known: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
         return known if known else values.meant(formula_of(where))
     conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
     for condition in conditions:

@@ -59,7 +59,7 @@ def steward_html(report: StewardReport) -> bytes:
         whole=rows + report.left_out + report.dropped,
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
-        harm=harm_tables(report.published.harmful),
+        harm=harm_tables(report.published.harmful, report.published.codebook),
         rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),

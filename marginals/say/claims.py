@@ -26,11 +26,15 @@ from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
 from marginals.names import column_name
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
+from marginals.tables.attribute import Codebook
 from models.graphs.junction_tree import Crossing
 
 if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues, Surest
     from marginals.bundle.content import Verification
+
+UNTOLD = Codebook()
+"""The codebook of a release that says of no label what it means."""
 
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
 """The condition of all claims about what can be worked out from tables together (design 4.24)."""
@@ -183,13 +187,13 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
 # How sure a reader can be of each harmful value.
 
 
-def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
+def harm_tables(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD) -> list[dict[str, Any]]:
     """Return a table for each sensitive attribute: rows of values, shares, group and bound in words; what is harmless."""
     return [
         {
             "sensitive": sensitive,
-            "rows": [_harm_row(name, surest) for name, surest in of.by_name.items()],
-            "harmless": f"counted as harmless: {', '.join(of.harmless)}"
+            "rows": [_harm_row(words.word(sensitive, name), surest, words) for name, surest in of.by_name.items()],
+            "harmless": f"counted as harmless: {', '.join([words.word(sensitive, label) for label in of.harmless])}"
             if of.harmless
             else "every value counts as harmful, so all together have no bound",
         }
@@ -197,10 +201,14 @@ def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
     ]
 
 
-def _harm_row(values: str, surest: "Surest") -> dict[str, str]:
+def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
     shares = {"overall": surest.overall, "largest": surest.largest, "bound": surest.bound}
     row = {name: "" if share is None else f"{100 * share:.4g} percent" for name, share in shares.items()}
-    group = _plain(surest.cell) if row["largest"] else "not examined"
+    group = (
+        _plain({name: words.word(name, label) for name, label in surest.cell.items()})
+        if row["largest"]
+        else "not examined"
+    )
     return row | {"values": values, "group": group, "bound": row["bound"] or "none"}
 
 
@@ -344,18 +352,20 @@ def crossing_line(crossing: Crossing) -> str:
     )
 
 
-def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = ()) -> list[Sentence]:
+def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = (), apart: int = 2) -> list[Sentence]:
     """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
 
     Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
-    harmful: attributes of which `harm_sentences` tell the closest case.
+    harmful: attributes of which `harm_sentences` tell the closest case. apart: most findings that are told one by one.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
         groups.setdefault(_likeness(finding) or number, []).append(finding)
     told = list[Sentence]()
     for group in groups.values():
-        told += [_told_together(group, harmful)] if len(group) > 2 else [_told(finding, harmful) for finding in group]
+        told += (
+            [_told_together(group, harmful)] if len(group) > apart else [_told(finding, harmful) for finding in group]
+        )
     return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
 
@@ -390,7 +400,7 @@ def _told_together(findings: Sequence[Finding], harmful: AnyCollection[str]) -> 
     if _slack(weakest) < inf and (worst := _worst(weakest, harmful)):
         detail.append(f"of {weakest.parameters['sensitive']}, {worst}")
     about = {str(finding.parameters["sensitive"]) for finding in findings}
-    several = f"{len(about)} sensitive attributes" if len(about) > 1 else next(iter(about))
+    several = listing(sorted(about)) if len(about) <= 2 else f"{len(about)} sensitive attributes"
     return _sentence(weakest, f"{weakest.criterion} of {several}", several, detail)
 
 

@@ -171,7 +171,11 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
         "learned": [_learned_row(decision, each) for each in learned],
         "nearest": nearest and (group_in_words(decision, nearest), values_in_words(decision, nearest)),
         "more_learned": len(decision.learned) - len(learned),
-        "promises": finding_sentences([promise.finding for promise in decision.promises], decision.content.harmful),
+        "promises": finding_sentences(
+            decision.content.codebook.worded([each.finding for each in decision.promises]),
+            decision.content.harmful,
+            apart=1,
+        ),
         "useful": useful_line(decision),
         "compared": _compared(decision)[:_COMPARED],
         "tables": [_table_row(decision, table) for table in tables],

@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -539,6 +539,21 @@ class Codebook:
         meanings = self.values.get(attribute, {})
         meaning = meanings.get(label, "")
         return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
+
+    def worded(self, facts: Any) -> Any:
+        """Return facts with words in place of the labels of cells; dataclasses, tuples and mappings are looked into."""
+        if isinstance(facts, Mapping):
+            return {
+                key: self.word(key, entry) if isinstance(entry, str) else self.worded(entry)
+                for key, entry in facts.items()
+            }
+        if type(facts) in (tuple, list):
+            return type(facts)(map(self.worded, facts))
+        if self.values and is_dataclass(facts) and not isinstance(facts, type):
+            return replace(
+                facts, **{each.name: self.worded(getattr(facts, each.name)) for each in fields(facts) if each.init}
+            )
+        return facts
 
     def in_words(self, attribute: str, label: str) -> str:
         """Label with its meaning."""

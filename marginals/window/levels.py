@@ -6,6 +6,7 @@ from decimal import Decimal
 from itertools import count
 from urllib.parse import urlencode
 
+import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
@@ -35,8 +36,8 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    rows = table.cube.table(table.domain.mask({name: level}))
-    counts = rows.dense().tolist()
+    base = table.cube.table(table.domain.mask({name: 0})).dense()
+    counts = np.bincount(hierarchy.lift(0, level), base, minlength=hierarchy.size(level)).astype(np.int64).tolist()
     shown = [
         (label, f"fewer than {config.k:,} rows" if count < config.k else number_of(count, "row"))
         for label, count in zip(hierarchy.labels[level], counts)
@@ -55,33 +56,27 @@ def show(window: Window, request: Request) -> Response:
         word=table.codebook.in_words,
         attribute=attribute,
         offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
-        file_name=_file_of(window, name),
         editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,
         are_numbers=bool(attribute.intervals) or all(map(POINT.is_number, hierarchy.labels[0][:50])),
     )
 
 
+_STEPS = ("intervals", "start", "prefixes", "dates", "hierarchy", "labels")
+"""Keys that say how values merge."""
+
+
 def save(window: Window, request: Request) -> Response:
-    """Say how an attribute is generalized: by intervals, prefixes, dates, the file that it has, or not at all."""
+    """Say whether rare values are merged, or whether the steps are those of the config, or none but the values."""
     form, name = request.form, request.form.get("attribute", "")
-    kind, back = form.get("kind", "none"), _address(name, 0)
 
     def change(document: tomlkit.TOMLDocument) -> None:
         attribute_toml = attribute_in(document, name)
-        if kind != "hierarchy":
-            for key in ("intervals", "start", "prefixes", "dates", "hierarchy", "labels"):
-                if key != kind or not form.get(kind, "").strip():
-                    attribute_toml.pop(key, None)
-        if kind in ("intervals", "prefixes"):
-            put(attribute_toml, kind, [_number(text, kind) for text in _listed(form.get(kind, ""))])
-        if kind == "intervals" and form.get("start", "0").strip() not in ("", "0"):
-            attribute_toml["start"] = _number(form["start"].strip(), "start")
-        if kind == "dates":
-            put(attribute_toml, "dates", _listed(form.get("dates", "")))
+        for key in _STEPS if form.get("ladder") == "none" else ():
+            attribute_toml.pop(key, None)
         fitted = attribute_toml.get("ladder") if attribute_toml.get("ladder") in FITTED else FITTED[0]
         put(attribute_toml, "ladder", fitted if form.get("ladder") == "fitted" else None)
 
-    return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
+    return window.edit(request, change, _address(name, 0), sentence=f"The levels of {name} are written.")
 
 
 def save_cuts(window: Window, request: Request) -> Response:
@@ -154,13 +149,6 @@ def _address(name: str, level: int) -> str:
 
 def _listed(text: str) -> list[str]:
     return [part for part in re.split(r"[,;\s]+", text.strip()) if part]
-
-
-def _number(text: str, what: str) -> int | float:
-    number = POINT.number(text)
-    if number is None:
-        raise FieldError(what, f"{what} takes numbers, such as 5, 10, 20")
-    return float(number) if set(text) & set(".eE") else int(number)
 
 
 def _band(value: Decimal | None, cuts: list[Decimal]) -> str:

@@ -50,12 +50,16 @@ _TITLE = "What was looked at before a release was published"
 
 @dataclass(frozen=True)
 class OpenPoint:
-    """What is worth a second look, as a sentence. page, link: where it is changed. is_must: whether nothing is published."""
+    """Sentence on what is worth a second look. page, link: where it is changed.
+
+    is_must: whether nothing is published before. is_usual: whether it is true of most tables.
+    """
 
     sentence: str
     page: str = ""
     link: str = ""
     is_must: bool = False
+    is_usual: bool = False
 
 
 def kept_at(release: Path) -> Path:
@@ -120,13 +124,14 @@ def _open_points(window: Window, found: Candidate | None) -> list[OpenPoint]:
         said = f"Nothing is demanded, on purpose, of how varied {', '.join(undemanded)} {are} among people who agree in"
         points.append(OpenPoint(f"{said} other columns.", "/policy", "Demand something"))
     if not policy.rules:
-        points.append(OpenPoint("No agency's rule is demanded.", "/policy", "Name one if your house has one"))
+        said = "No agency's rule is demanded."
+        points.append(OpenPoint(said, "/policy", "Name one if your house has one", is_usual=True))
     if not ledgers:
         said = (
             "There is no ledger. If this table changes and is published again, the changes could tell of single people: a "
             f"ledger, begun with the first release, keeps account of them. To begin one, {_LEDGER}."
         )
-        points.append(OpenPoint(said))
+        points.append(OpenPoint(said, is_usual=True))
     return points
 
 

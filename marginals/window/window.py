@@ -147,7 +147,7 @@ def _key(config: Config, kind: str) -> str:
     parts: dict[str, tuple[object, ...]] = {
         "table": (source, config.k),
         "assess": (source, config.policy, config.population),
-        "columns": (source.origin, source.form, source.missing, source.decimal),
+        "columns": (source.origin, source.form, source.missing, source.decimal, Codebook.of(source.attributes)),
     }
     digest = sha256(repr((kind, parts[kind])).encode())
     for file in (file for read in config.reads if read != config.path for file in files_at(read)):

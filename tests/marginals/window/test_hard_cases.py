@@ -85,15 +85,16 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
         assert "<b>Straße" not in answer.get_data(as_text=True)
     policy = browser.page("/policy")
     for name in ("disease", "debt (€)"):
-        assert f'name="number:{name}"' in policy
+        assert f'name="diversity:{name}"' in policy
     assert TIMES.join(("Alter", "性別", "disease")) + "." in browser.page("/search")
 
 
 def test_each_sensitive_column_has_a_diversity_of_its_own(browser: Browser) -> None:
-    for kind, demanded in (("simple", "simple:2"), ("none", "none"), ("distinct", None)):
-        browser.change("/policy", "/policy", {"kind:disease": kind, "number:disease": "2"})
+    for demanded in ("simple:2", "none", "distinct:2"):
+        browser.change("/policy", "/policy", {"diversity:disease": demanded})
         written = browser.window.config().policy.diversity
-        assert written == ({"disease": demanded, "debt (€)": "distinct:2"} if demanded else "distinct:2")
+        is_one = demanded == "distinct:2"
+        assert written == (demanded if is_one else {"disease": demanded, "debt (€)": "distinct:2"})
 
 
 def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:

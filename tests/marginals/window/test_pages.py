@@ -99,6 +99,14 @@ def test_levels_are_those_of_the_table_and_small_groups_are_marked_without_their
         assert titles[label] == ("fewer than 150 rows" if count < 150 else f"{count:,} rows")
 
 
+def test_steps_are_fitted_or_left_out(browser: Browser) -> None:
+    for ladder, is_fitted, height in (("fitted", True, None), ("given", False, 3), ("none", False, 1)):
+        browser.change("/levels?attribute=age", "/levels", {"ladder": ladder})
+        assert browser.window.config().source.attributes["age"].is_fitted is is_fitted
+        browser.window.counting.table(20)
+        assert height is None or len(labels_of(browser, "age")) == height + 1
+
+
 def test_bands_are_cut(browser: Browser) -> None:
     browser.get("/levels?attribute=age")
     browser.post("/levels/cuts", {"attribute": "age", "cuts": "25, 40"})
@@ -139,8 +147,7 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
     changed = {
         "k_link": "7",
         "min_cell": "4",
-        "kind:disease": "recursive",
-        "number:disease": "3,2",
+        "diversity:disease": "recursive:3,2",
         "rules": ["cms-11"],
     }
     page = browser.change("/policy", "/policy", changed)
@@ -159,13 +166,11 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
 @pytest.mark.parametrize(
     ("path", "action", "changed", "field"),
     [
-        ("/policy", "/policy", {"k_link": "-1", "rules": ["cms-11"], "kind:disease": "simple"}, "k_link"),
+        ("/policy", "/policy", {"k_link": "-1", "rules": ["cms-11"], "diversity:disease": "simple:2"}, "k_link"),
         ("/policy", "/policy", {"k_link": '"><script>'}, "k_link"),
-        ("/policy", "/policy", {"number:disease": "x"}, "number:disease"),
-        ("/policy", "/policy", {"kind:disease": "recursive"}, "number:disease"),
-        ("/policy", "/policy", {"number:disease": "0.5"}, "number:disease"),
-        ("/levels?attribute=sex&level=0", "/levels", {"kind": "intervals", "intervals": "x"}, "intervals"),
-        ("/levels?attribute=age&level=0", "/levels", {"intervals": "5, 7"}, "intervals"),
+        ("/policy", "/policy", {"diversity:disease": "entropy:x"}, "diversity:disease"),
+        ("/policy", "/policy", {"diversity:disease": "recursive:2"}, "diversity:disease"),
+        ("/policy", "/policy", {"diversity:disease": "entropy:0.5"}, "diversity:disease"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": "x"}, "cuts"),
         ("/levels?attribute=age&level=1", "/levels/cuts", {"cuts": ""}, "cuts"),
         ("/levels?attribute=town&level=0", "/levels/group", {"group": "south"}, "group"),
@@ -278,7 +283,7 @@ def test_two_tabs_each_change_a_column_and_both_changes_stay(browser: Browser) -
 
 def test_none_is_not_said_of_a_column_that_another_tab_makes_sensitive_meanwhile(browser: Browser) -> None:
     fields = browser.fields_of(browser.page("/table"), "/table/roles")
-    browser.change("/policy", "/policy", {"kind:disease": "none"})
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
     assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
     assert browser.window.config().policy.diversity == {"disease": "none"}
 
@@ -301,7 +306,7 @@ def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edi
     browser.change("/policy", "/policy", {"k_link": "50"})
     again = browser.fields_of(browser.send("/policy", typed), "/policy")
     assert (again["k_link"], again["min_cell"]) == (["5"], ["x"])
-    assert browser.post("/policy", {**again, "k_link": "7"}).status_code == 409
+    assert browser.post("/policy", {**again, "k_link": "7", "min_cell": "4"}).status_code == 409
     assert browser.post("/policy", {**again, "min_cell": "4"}).status_code == 200
     assert (browser.window.config().policy.k_link, browser.window.config().policy.min_cell) == (50, 4)
 
@@ -383,9 +388,9 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> N
 
 
 def test_none_is_a_demand_that_somebody_makes_on_purpose(browser: Browser) -> None:
-    browser.change("/policy", "/policy", {"kind:disease": "none"})
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
     assert browser.window.config().policy.diversity == "none"
-    assert "on purpose, of how varied disease is" in browser.until("/publish", "600 rows")
+    assert "on purpose, of how varied disease is" in browser.page("/publish")
     assert "Nothing changed." in browser.change("/policy", "/policy")
 
 
@@ -561,7 +566,7 @@ def test_closing_the_window_takes_two_steps(browser: Browser) -> None:
 
 
 def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
-    offered = 'name="ladder"'
+    offered = 'name="ladder" value="fitted"'
     assert offered in browser.page("/levels?attribute=age")
     assert offered not in browser.page("/levels?attribute=disease")
     browser.window.file.path.write_text(CONFIG.replace('role = "sensitive"', 'role = "sensitive"\nladder = "fitted"'))
