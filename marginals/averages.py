@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.answers import Answer, Bounds, Of, answer, frame_of
-from marginals.arguments import kind_of
 from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
@@ -59,10 +58,6 @@ class Scale:
     limits: Limits | None = None
     meanings: Mapping[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if self.limits is not None and not _is_range(self.limits):
-            raise InputError(f"limits are a least and a largest number, such as (0, 110), not {kind_of(self.limits)}")
-
     @property
     def changes_numbers(self) -> bool:
         """Whether somebody says more of the numbers than the labels do."""
@@ -91,15 +86,6 @@ class Scale:
                     inside = hierarchy.lift(0, level) == hierarchy.code(label, level)
                     low[inside], high[inside] = float(stated.low), float(stated.high)
         return low, high
-
-
-def _is_range(limits: object) -> bool:
-    return (
-        isinstance(limits, tuple | list)
-        and len(limits) == 2
-        and all(isinstance(end, int | float | np.number) for end in limits)
-        and limits[0] <= limits[1]
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -392,24 +378,14 @@ def quantile(
     model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: Scale
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
-    amounts = _amounts(model, attribute, where, scale)
-    if not isinstance(probability, Sequence | np.ndarray):
-        return _quantile(amounts, _probabilities([probability])[0])
-    probabilities = _probabilities(probability)
-    return frame_of([_quantile(amounts, each) for each in probabilities], probabilities)
-
-
-def _quantile(amounts: Amounts, probability: float) -> Answer:
-    return _answer(
-        amounts, lambda estimated: estimated.quantile(probability), lambda: amounts.quantile_range(probability)
-    )
-
-
-def _probabilities(probabilities: object) -> "pd.Index[float]":
     import pandas as pd
 
-    if isinstance(probabilities, str | bytes) or not isinstance(probabilities, Sequence | np.ndarray):
-        raise InputError("quantiles are asked for by a probability or a list of them, such as [0.5]")
-    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in probabilities):
-        raise InputError("a quantile is asked for with a probability from 0 to 1")
-    return pd.Index(list(map(float, probabilities)), name="probability")
+    amounts = _amounts(model, attribute, where, scale)
+
+    def found(q: float) -> Answer:
+        return _answer(amounts, lambda estimated: estimated.quantile(q), lambda: amounts.quantile_range(q))
+
+    if not isinstance(probability, Sequence | np.ndarray):
+        return found(float(probability))
+    probabilities = pd.Index(list(map(float, probability)), name="probability")
+    return frame_of(list(map(found, probabilities)), probabilities)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from math import inf
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
@@ -101,7 +102,15 @@ _PROBABILITIES = Taken(
     "a probability, or a list of them",
     lambda value: all(map(number(0, 1).test, value if isinstance(value, list | tuple | np.ndarray) else [value])),
 )
-_LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
+_LIMITS = Taken(
+    "a least and a largest number, such as (0, 110)",
+    lambda value: (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(map(number(-inf).test, value))
+        and value[0] <= value[1]
+    ),
+)
 
 
 def _meant(release: "Release", where: Where) -> Where:
