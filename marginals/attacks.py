@@ -37,7 +37,7 @@ from checks.attacks.knowledge import (
     smallest_class,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, Register
+from checks.claims import CountClaim, KLink, Register
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
@@ -587,7 +587,10 @@ def _nonsensitive_small(published: BundleContent) -> NonsensitiveSmall:
     below = small_below(published)
     for claim, finding in zip(published.claims, published.verify().checks):
         # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
-        if not isinstance(claim, CountClaim) or (claim.is_about_single_margins and claim.least_cell is None):
+        is_of_margins = isinstance(claim, KLink) and (
+            claim.least_cell is None or not published.everything.is_decomposable
+        )
+        if not isinstance(claim, CountClaim) or is_of_margins:
             continue
         if claim.least_count >= below and finding.holds:
             return NonsensitiveSmall(below, f"{finding.criterion} {claim.k}")
