@@ -3,7 +3,6 @@ audit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Collection as AnyCollection
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from functools import cache, cached_property, partial, reduce
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
-from models.deadline import NEVER, Deadline
+from models.deadline import Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CalibratedTree
@@ -535,26 +534,6 @@ def _judged_margins(
         yield about_margin, margin, ranges
 
 
-def certainly_small(
-    knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline = NEVER
-) -> CertainCell | None:
-    """Return a cell of up to three attributes, at their finest levels, that certainly has from 1 to k - 1 rows.
-
-    The cell is found by bounds only and before the deadline, so there may be others. rows: the most that it can have.
-    """
-    finest = {attribute: view[:1] for attribute, view in views.items()}
-    for place, attribute in enumerate(finest):
-        for margin in _margins(attribute, dict(list(finest.items())[: place + 1])):
-            if deadline.is_over:
-                return None
-            if knowledge.domain.size(margin) > MOST_CELLS:
-                continue
-            ranges = knowledge.about(margin).ranges(margin)
-            if np.any(small := (ranges.lower > 0) & (ranges.upper < k)):
-                return _smaller(knowledge, margin, np.where(small, ranges.upper, 0), None)
-    return None
-
-
 def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[dict[str, int]]:
     others = [attribute for attribute in views if attribute != sensitive]
     for number in range(ATTRIBUTES):
@@ -642,16 +621,3 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
         bounds.collection.cube.total,
         margin_bounds.sharp,
     )
-
-
-def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
-    """Return the least of the largest possible counts of the classes of a margin that can have rows (KG06 Def. 4.2).
-
-    It uses bounds of the class, and of its sensitive values. Let a decomposable collection show one sensitive
-    attribute at one level, and let the margin be all that is shown with it. Then the result is k-combinatorial
-    anonymity. Raises TooManyCellsError.
-    """
-    axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
-    public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}
-    most = np.minimum(bounds.of_margin(margin).upper.sum(axis=axes), bounds.of_margin(public).upper)
-    return int(most[most > 0].min())
