@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
-from models.deadline import Deadline
+from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CalibratedTree
@@ -532,6 +532,26 @@ def _judged_margins(
     for place, (about_margin, margin, ranges) in enumerate(unfinished):
         about_margin.settle(margin, ranges, is_open, deadline.share(len(unfinished) - place), _MOST_SECONDS)
         yield about_margin, margin, ranges
+
+
+def certainly_small(
+    knowledge: Knowledge, views: Mapping[str, Sequence[Levels]], k: int, deadline: Deadline = NEVER
+) -> CertainCell | None:
+    """Return a cell of up to three attributes, at their finest levels, that certainly has from 1 to k - 1 rows.
+
+    The cell is found by bounds only and before the deadline, so there may be others. rows: the most that it can have.
+    """
+    finest = {attribute: view[:1] for attribute, view in views.items()}
+    for place, attribute in enumerate(finest):
+        for margin in _margins(attribute, dict(list(finest.items())[: place + 1])):
+            if deadline.is_over:
+                return None
+            if knowledge.domain.size(margin) > MOST_CELLS:
+                continue
+            ranges = knowledge.about(margin).ranges(margin)
+            if np.any(small := (ranges.lower > 0) & (ranges.upper < k)):
+                return _smaller(knowledge, margin, np.where(small, ranges.upper, 0), None)
+    return None
 
 
 def _margins(sensitive: str, views: Mapping[str, Sequence[Levels]]) -> Iterator[dict[str, int]]:
