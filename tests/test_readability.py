@@ -44,9 +44,7 @@ DONE = (
 """Folders and files that keep all rules."""
 
 NOT_YET = {
-    "models/inference/possible_tables.py": "rewritten together with its algorithm",
     "models/search/further_tables.py": "rewritten together with its algorithm",
-    "checks/small_combinations.py": "rewritten together with its algorithm",
 }
 """Files in these folders that do not keep them yet, and why."""
 

@@ -117,7 +117,7 @@ class BundleContent:
     further: tuple[Mask, ...] = ()
     imprint: Imprint = NO_IMPRINT
     impossible: tuple[ImpossiblePair, ...] = ()
-    witnesses: "Witnesses | None" = None
+    witnesses: "tuple[Witnesses, ...]" = ()
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):

@@ -335,7 +335,7 @@ FAILED = 1
     multiple=True,
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
-    "of what is published alone min-published-cell=K, of what is certain no-small-certain=K, "
+    "of what is published alone min-published-cell=K, of what is certain no-small-certain=K or no-small-cell-certain=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, or register=CRITERION, the same of readers "
     "who know the nonsensitive values of everybody; of releases of a table that changed also difference=K. May be repeated.",
 )

@@ -258,10 +258,10 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
 
 def _of_core(requirements: Requirements) -> Requirements:
     """What a collection with a junction tree must satisfy: along one, no class is certain to be small where none is."""
-    least = requirements.no_small_certain
-    if least is None:
-        return requirements
-    return replace(requirements, no_small_certain=None, k_link=max(requirements.k_link or least, least))
+    least, k_link = requirements.no_small_certain, requirements.k_link
+    if least is not None:
+        k_link = max(k_link or least, least)
+    return replace(requirements, no_small_certain=None, no_small_cell_certain=None, k_link=k_link)
 
 
 def _searched(

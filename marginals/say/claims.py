@@ -17,6 +17,7 @@ from checks.claims import (
     MaxentDiversity,
     MinCell,
     MinPublishedCell,
+    NoSmallCellCertain,
     NoSmallCertain,
     Register,
     listing,
@@ -39,7 +40,7 @@ UNTOLD = Codebook()
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
 """The condition of all claims about what can be worked out from tables together (design 4.24)."""
 
-CONDITIONAL = (KCombinatorial.criterion, MinCell.criterion, NoSmallCertain.criterion)
+CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))
 """The criteria of these claims."""
 
 _MOST_NAMED = 3
@@ -104,7 +105,8 @@ def claim_title(claim: Claim) -> str:
         case MinPublishedCell():
             return f"Least published count, {claim.k:,}"
         case NoSmallCertain():
-            return f"No combination is certain to be small, k = {claim.k}"
+            included = ", sensitive values included" if claim.is_about_cells else ""
+            return f"No combination{included} is certain to be small, k = {claim.k}"
         case KCombinatorial():
             return f"k-combinatorial anonymity, k = {claim.k}"
     assert isinstance(claim, KLink)
@@ -167,10 +169,11 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 f"several tables is not said.{people}"
             )
         case NoSmallCertain():
+            values = f"values{counted}," if claim.is_about_cells else "nonsensitive values"
             return (
-                f"No combination of nonsensitive values that is looked at is proven by the tables together to have only "
-                f"{few}. If the tables have a junction tree, all combinations are looked at. Else those of up to three "
-                "values at any published level, also with any other value in place of one, and of all attributes at the "
+                f"No combination of {values} that is looked at is proven by the tables together to have only {few}. If the "
+                "tables have a junction tree, all combinations are looked at. Else those of up to three values at any "
+                "published level, also with any other value in place of one, and of all attributes at the "
                 "finest published levels; others only if at most ten attributes are published. "
                 f"A model can still say that one is likely to, and be right.{people} {CONDITION}"
             )
@@ -318,6 +321,7 @@ _MEANINGS = {
     "min-cell": "No count smaller than claimed is published, and none can be worked out",
     "min-published-cell": "No count smaller than claimed is published",
     "no-small-certain": "No combination of nonsensitive values is certain to be smaller than claimed",
+    "no-small-cell-certain": "No combination of values, sensitive ones included, is certain to be smaller than claimed",
     "maxent-diversity": "Readers who combine all tables by maximum entropy are no surer of {} than claimed",
     "register": "Readers with a register of all nonsensitive values are no surer of {} than claimed",
     "difference": "Two releases tell of no smaller change than claimed",

@@ -208,7 +208,7 @@ def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | N
     if beside.left_out:
         names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in beside.left_out)
         yield (
-            f"Left out again: {names}. Beside them readers might be certain of combinations of nonsensitive values that "
+            f"Left out again: {names}. Beside them readers might be certain of combinations of values that "
             f"have {counts_below(beside.least)} rows."
             + (" The time limit ended the search for a proof beside them: more time may keep more." * beside.is_late)
         )

@@ -12,7 +12,7 @@ import marginals
 from checks.attacks.knowledge import CertainCells
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.risk.disclosure import Frontier
-from marginals.attacks import NonsensitiveSmall, Threshold
+from marginals.attacks import Threshold
 from marginals.bundle.content import Verification
 from marginals.charts import Shape, loss_histogram, risk_frontier
 from marginals.pairs import pairs_shown
@@ -131,7 +131,7 @@ def test_verdicts_are_sentences_with_their_detail() -> None:
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:
     attacks = marginals.attacks.Attacks(
         thresholds=(Threshold("k-link", 10, 18, rows_per_person=1), Threshold("k-link", 18, 18)),
-        nonsensitive=NonsensitiveSmall(10, "k-combinatorial 10"),
+        nonsensitive=Finding("no-small-certain", Verdict.HOLDS, {"k": 10}, None, (Algorithm.POSSIBLE_TABLES,), 1),
         certain={"age": CertainCells(1, 1, 1, 3, 0, None)},
         left_out={"disease": "it is too large"},
     )
