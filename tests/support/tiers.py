@@ -1,6 +1,6 @@
 """Which tests a run takes, by what they were measured to cost: MARGINALS_TIER is quick, test or ci; without it, all of them.
 
-`tests/costs.csv` has the processor seconds of each test's dearest case, or of each case if that takes more than half a second,
+`tests/costs.csv` has the processor seconds of each test's dearest case, or of each case above half a second,
 with the processes that it starts and the examples of the tier `ci`. `make costs` measures again, and fails if a case takes
 more than twice what its tier allows.
 """
