@@ -159,26 +159,6 @@ def test_the_written_pages_are_short() -> None:
     assert words <= 14_500
 
 
-def sentences(text: str) -> Iterator[str]:
-    """The sentences of a page, without code: of each paragraph, item of a list and cell of a table. A link is its words."""
-    text = re.sub(r"<!-- made by.*?<!-- end -->|```.*?```|^---.*?^---", "", text, flags=re.DOTALL | re.MULTILINE)
-    text = re.sub(r"\]\([^)]*\)", "]", text)
-    for block in re.split(r"\n\s*\n|\n(?=[-*|#>] ?)|\n(?=\d+\. )", text):
-        for part in re.split(r"(?<!\\)\|", block) if block.lstrip().startswith("|") else [block]:
-            yield from re.split(r"(?<=[.!?])[\"”)]?\s+(?=[A-Z`\[\"*])", " ".join(part.split()))
-
-
-READ = [path for folder in (ROOT, DOCS, DOCS / "how_to") for path in sorted(folder.glob("*.md"))]
-NAMES_OF_TESTS = "]; ["
-"""What stands between the links of a row of docs/definitions.md, each a name of a test, which is no sentence."""
-
-
-@pytest.mark.parametrize("path", READ, ids=lambda path: path.stem)
-def test_a_sentence_has_at_most_25_words(path: Path) -> None:
-    told = [one for one in sentences(path.read_text(encoding="utf-8")) if NAMES_OF_TESTS not in one]
-    assert [one for one in told if len([word for word in one.split() if re.search(r"\w", word)]) > 25] == []
-
-
 # The how-tos run as they stand, command by command; glossary and references know what the code says.
 
 

@@ -18,7 +18,6 @@ SCRIPTS = (
     "l_diversity_mkgv07",
     "injecting_utility_kg06",
     "disclosure_risk_lsfb09",
-    "ladders_by_hand",
     "reasons",
 )
 

@@ -54,7 +54,7 @@ def test_an_import_that_goes_up_a_floor_breaks_the_contract(tmp_path: Path, floo
 def refusal(*folders: Path) -> str:
     """The last line that `import marginals` prints where modules are looked for in these folders alone."""
     program = "import sys; sys.path[:0] = sys.argv[1:]; import marginals"
-    command = [sys.executable, "-S", "-c", program, *map(str, folders)]
+    command = [sys.executable, "-E", "-S", "-c", program, *map(str, folders)]
     result = subprocess.run(command, cwd=folders[0], capture_output=True, text=True, check=False)
     assert result.returncode
     last = result.stderr.strip().splitlines()[-1]
@@ -118,7 +118,14 @@ def test_a_module_that_a_package_lacks_is_named_as_it_is(tmp_path: Path) -> None
     """That is a defect of ours, and no clash of names."""
     site = copy_of_the_floors(tmp_path)
     (site / "models" / "__init__.py").write_text("import no_such_module\n")
-    command = [sys.executable, "-S", "-c", "import sys; sys.path.insert(0, sys.argv[1]); import marginals", str(site)]
+    command = [
+        sys.executable,
+        "-E",
+        "-S",
+        "-c",
+        "import sys; sys.path.insert(0, sys.argv[1]); import marginals",
+        str(site),
+    ]
     result = subprocess.run(command, cwd=site, capture_output=True, text=True, check=False)
     assert result.stderr.strip().endswith("ModuleNotFoundError: No module named 'no_such_module'")
 

@@ -150,28 +150,46 @@ def messages(tree: ast.AST) -> Iterator[str]:
                         yield "".join(part.value if isinstance(part, ast.Constant) else "X" for part in parts)
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_a_docstring_begins_with_a_noun_or_a_verb(file: str) -> None:
-    first = {name: re.findall(r"[A-Za-z'-]+", text)[:1] for name, text in docstrings(FILES[file])}
-    assert {name: words for name, words in first.items() if words and words[0].lower() in FIRST_WORDS.split()} == {}
+def faults(file: str) -> Iterator[tuple[str, object]]:
+    """What is not plain in a file: how a docstring begins, long sentences of docstrings and messages, names."""
+    for name, text in docstrings(FILES[file]):
+        if first := [word for word in re.findall(r"[A-Za-z'-]+", text)[:1] if word.lower() in FIRST_WORDS.split()]:
+            yield "begins with a pronoun, preposition or conjunction", (name, first)
+        if (file, name) not in LONG_SENTENCES and (long := too_long(text)):
+            yield f"more than {MOST_WORDS} words", (name, long)
+    for sentence in (long for text in messages(FILES[file]) for long in too_long(text)):
+        if (file, " ".join(sentence.split()[:4])) not in LONG_MESSAGES:
+            yield f"a message of more than {MOST_WORDS} words", sentence
+    for name in {*names(FILES[file])}:
+        if name.strip("_") in BANNED.split() and (file, name) not in ALLOWED_NAMES:
+            yield "a name of the private dialect", name
 
 
 @pytest.mark.parametrize("file", FILES)
-def test_a_sentence_of_a_docstring_has_at_most_25_words(file: str) -> None:
-    long = {name: found for name, text in docstrings(FILES[file]) if (found := too_long(text))}
-    assert {name: text for name, text in long.items() if (file, name) not in LONG_SENTENCES} == {}
+def test_a_file_is_in_plain_english(file: str) -> None:
+    assert list(faults(file)) == []
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_a_sentence_of_a_message_has_at_most_25_words(file: str) -> None:
-    long = [sentence for text in messages(FILES[file]) for sentence in too_long(text)]
-    assert [text for text in long if (file, " ".join(text.split()[:4])) not in LONG_MESSAGES] == []
+NAMES_OF_TESTS = "]; ["
+"""What stands between the links of a row of docs/definitions.md, each a name of a test, which is no sentence."""
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_no_name_belongs_to_the_private_dialect(file: str) -> None:
-    dialect = {name for name in names(FILES[file]) if name.strip("_") in BANNED.split()}
-    assert {name for name in dialect if (file, name) not in ALLOWED_NAMES} == set()
+def sentences_of_page(text: str) -> Iterator[str]:
+    """The sentences of a page, without code: of each paragraph, item of a list and cell of a table. A link is its words."""
+    text = re.sub(r"<!-- made by.*?<!-- end -->|```.*?```|^---.*?^---", "", text, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"\]\([^)]*\)", "]", text)
+    for block in re.split(r"\n\s*\n|\n(?=[-*|#>] ?)|\n(?=\d+\. )", text):
+        for part in re.split(r"(?<!\\)\|", block) if block.lstrip().startswith("|") else [block]:
+            yield from re.split(r"(?<=[.!?])[\"”)]?\s+(?=[A-Z`\[\"*])", " ".join(part.split()))
+
+
+PAGES = [path for folder in ("", "docs", "docs/how_to") for path in sorted((ROOT / folder).glob("*.md"))]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+def test_a_sentence_of_a_page_has_at_most_25_words(path: Path) -> None:
+    found = [one for one in sentences_of_page(path.read_text(encoding="utf-8")) if NAMES_OF_TESTS not in one]
+    assert [one for one in found if sum(bool(re.search(r"\w", word)) for word in one.split()) > MOST_WORDS] == []
 
 
 def test_every_exception_is_still_needed() -> None:

@@ -60,12 +60,10 @@ from models import (
     exact,
 )
 from privacy_oracles import (
-    base_values,
+    are_diverse,
     class_sizes,
     conditionals,
     finest,
-    is_diverse,
-    is_functional,
     is_k_combinatorial,
     largest_counts,
     reached,
@@ -341,9 +339,7 @@ def is_maxent_diverse(collection: Collection, sensitive: str, diversity: Diversi
     if sensitive not in margin:
         return True
     hierarchy, vectors = collection.domain.hierarchy(sensitive), conditionals(collection, sensitive).values()
-    if isinstance(diversity, Functional):
-        return all(is_functional(diversity, base_values(hierarchy, margin[sensitive], vector)) for vector in vectors)
-    return all(is_diverse(diversity, vector) for vector in vectors)
+    return are_diverse(diversity, hierarchy, margin[sensitive], vectors)
 
 
 @pytest.mark.parametrize("kind", CRITERIA)

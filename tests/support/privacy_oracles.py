@@ -239,6 +239,13 @@ def is_functional(functional: Functional, shares: Sequence[Fraction]) -> bool:
     return all(held <= functional.tau + (1 - functional.tau) * rise for held, rise in line)
 
 
+def are_diverse(diversity: Diversity, hierarchy: Hierarchy, level: int, vectors: Iterable[Sequence[Fraction]]) -> bool:
+    """Whether every class passes. vectors: by the values of a level."""
+    if isinstance(diversity, Functional):
+        return all(is_functional(diversity, base_values(hierarchy, level, vector)) for vector in vectors)
+    return all(is_diverse(diversity, vector) for vector in vectors)
+
+
 def reached_tau(functional: Functional, shares: Sequence[Fraction]) -> float:
     """The smallest tau of which the line stays above F."""
     return float(max((held - rise) / (1 - rise) for held, rise in functional_excess(functional, shares).values()))

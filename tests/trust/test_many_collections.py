@@ -6,7 +6,7 @@ seed s comes from `np.random.default_rng((s, n))` alone, so that a disagreement 
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import NamedTuple
@@ -49,13 +49,12 @@ from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from models import Collection, DataCube, Domain, Hierarchy
 from privacy_oracles import (
+    are_diverse,
     base_table,
-    base_values,
     class_sizes,
     conditionals,
     finest,
     is_diverse,
-    is_functional,
     is_k_combinatorial,
     largest_counts,
     on_boundary,
@@ -169,13 +168,6 @@ def criteria(rng: np.random.Generator, values: int) -> dict[str, Diversity]:
     }
 
 
-def expected_of(diversity: Diversity, hierarchy: Hierarchy, level: int, vectors: Sequence[Sequence[Fraction]]) -> bool:
-    """Whether every class passes. vectors: by the values of a level."""
-    if isinstance(diversity, Functional):
-        return all(is_functional(diversity, base_values(hierarchy, level, vector)) for vector in vectors)
-    return all(is_diverse(diversity, vector) for vector in vectors)
-
-
 def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) -> Iterator[tuple[str, Outcome | None]]:
     """Algorithms that such small collections would not get by themselves."""
     if isinstance(diversity, Distinct):
@@ -201,7 +193,7 @@ def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator
         drawn = kinds[kind]
         near = on_boundary(drawn, vectors[rng.integers(len(vectors))])
         diversity = near if rng.random() < 0.3 else drawn
-        expected = expected_of(diversity, hierarchy, tree.level, vectors)
+        expected = are_diverse(diversity, hierarchy, tree.level, vectors)
         if rng.random() < 0.2:
             yield Answer(kind, "chosen", maxent_diversity(collection, "s", diversity).verdict, expected)
         asked = diversity.among(tree.values)
@@ -288,7 +280,7 @@ def table_answers(rng: np.random.Generator, collection: Collection) -> Iterator[
     for kind, drawn in criteria(rng, hierarchy.size(level)).items():
         diversity = on_boundary(drawn, vectors[rng.integers(len(vectors))]) if rng.random() < 0.3 else drawn
         verdict = table_diversity(table, "s", diversity).verdict
-        yield Answer(kind, "one table", verdict, expected_of(diversity, hierarchy, level, vectors))
+        yield Answer(kind, "one table", verdict, are_diverse(diversity, hierarchy, level, vectors))
 
 
 def released_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:

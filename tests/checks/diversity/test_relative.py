@@ -316,7 +316,7 @@ def test_the_distance_is_the_least_work_of_moving_rows(drawn: tuple[Hierarchy, l
         assert at.decide(vector)
         assert satisfies(at, np.array([vector])).all()
         if exact:
-            below = closeness(exact - min(exact, Fraction(1, 10**15)), distance, hierarchy, whole)
+            below = closeness(exact - min(exact, Fraction(1, 10**30)), distance, hierarchy, whole)
             assert not below.decide(vector)
             assert not satisfies(below, np.array([vector])).any()
 
