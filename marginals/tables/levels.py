@@ -4,7 +4,6 @@ import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -260,11 +259,8 @@ _MOST_OF_ANOTHER = 50
 """Most values of another attribute that are told apart: many rare ones would make all values look different."""
 
 
-class CodedColumn(NamedTuple):
-    """Base value of each row in one column. `codes`: shape (rows,)."""
-
-    hierarchy: Hierarchy
-    codes: CodeArray
+CodedColumn = tuple[Hierarchy, CodeArray]
+"""Hierarchy of a column, and the base code of each row: shape (rows,)."""
 
 
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
@@ -273,19 +269,20 @@ def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountAr
     Another column is taken at the finest level with at most 50 values. Raises InputError for too many values.
 
     >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])
-    >>> columns = CodedColumn(towns, np.array([0, 0, 1])), CodedColumn(jobs, np.array([0, 1, 1]))
+    >>> columns = (towns, np.array([0, 0, 1])), (jobs, np.array([0, 1, 1]))
     >>> profiles(columns[0], columns[1:], np.array([5, 1, 3])).tolist()
     [[5, 1], [0, 3]]
     """
-    size = column.hierarchy.size(0)
+    hierarchy, codes = column
+    size = hierarchy.size(0)
     if size > MOST_VALUES:
         raise InputError(
             f'it has {size:,} values, and ladder = "alike" compares each with each, {MOST_VALUES:,} at most; take "fitted"'
         )
     tables = [np.zeros((size, 0), dtype=np.int64)]
-    for hierarchy, codes in others:
-        level = next(at for at in range(hierarchy.height + 1) if hierarchy.size(at) <= _MOST_OF_ANOTHER)
-        width = hierarchy.size(level)
-        cells = column.codes.astype(np.intp) * width + hierarchy.lift(0, level)[codes]
+    for other, other_codes in others:
+        level = next(at for at in range(other.height + 1) if other.size(at) <= _MOST_OF_ANOTHER)
+        width = other.size(level)
+        cells = codes.astype(np.intp) * width + other.lift(0, level)[other_codes]
         tables.append(np.bincount(cells, counts, minlength=size * width).astype(np.int64).reshape(size, width))
     return np.hstack(tables)
