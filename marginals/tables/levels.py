@@ -18,12 +18,8 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-# Public counts of a population, to which a ladder can be fitted in place of the table: then it tells nothing of the
-# table.
-#
-# The levels are a function of only these counts, the hierarchy or intervals of the attribute, and k. So the merged values,
-# at the level where merging starts, are those that the population counts, whatever the table holds. A value of the table
-# that is none of them is refused.
+# A ladder that is fitted to public counts of a population tells nothing of the table: its levels depend on these counts,
+# the attribute's settings and k alone. A value of the table that the population does not count is refused.
 
 
 _MOST_BYTES = 1 << 26
