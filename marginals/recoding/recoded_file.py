@@ -27,8 +27,7 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
 
 Labels = tuple[str, ...]
 
-# A base must be a margin of the data, so that checks of a release include it. Tables with suppressed rows, or with classes
-# that are generalized each in its own way, are no margins: their difference to marginals tells of rows.
+# A base must be a margin of the data. Other tables cannot be checked with it: their difference to marginals tells of rows.
 
 
 def is_file(base: str) -> bool:

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 import numpy as np
 
@@ -315,7 +315,7 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
         is_utf8 = form.recoded_from(path) is None
         with reading(path), form.text(path) as lines:
             for block in _whole_lines(
-                lines.buffer.read if is_utf8 else lambda size: lines.read(size).encode(), path.name
+                cast("BinaryIO", lines.buffer).read if is_utf8 else lambda size: lines.read(size).encode(), path.name
             ):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)

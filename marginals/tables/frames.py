@@ -319,14 +319,17 @@ def _summands_as_sql(values: "pa.Array", summands: IndexArray, value: str, kind:
     import pyarrow as pa
 
     is_null = numbers_of(values.is_null().cast(pa.uint8())) > 0
-    of_null = int(summands[is_null].max(initial=-1))
+    number = int(summands[is_null].max(initial=-1))
+    of_null = "NULL" if number < 0 else str(number)
     texts, summands = values.drop_null().cast("string").to_pylist(), summands[~is_null]
+    if not texts:  # a column of nothing may have no type
+        return f"CAST({of_null} AS BIGINT)"
     counting = np.flatnonzero(summands >= 0).tolist()
     chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in counting])})::{kind} AS value"
     numbers = _list_as_sql([str(summands[place]) for place in counting])
     table = f"found_{value}"
     joins.append(f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {table} ON {value} = {table}.value")
-    return f"CASE WHEN {value} IS NULL THEN {'NULL' if of_null < 0 else of_null} ELSE {table}.summand END"
+    return f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {table}.summand END"
 
 
 def _list_as_sql(texts: list[str]) -> str:

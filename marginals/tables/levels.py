@@ -4,7 +4,6 @@ import csv
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,12 +18,8 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-# Public counts of a population, to which a ladder can be fitted in place of the table: then it tells nothing of the
-# table.
-#
-# The levels are a function of only these counts, the hierarchy or intervals of the attribute, and k. So the merged values,
-# at the level where merging starts, are those that the population counts, whatever the table holds. A value of the table
-# that is none of them is refused.
+# A ladder that is fitted to public counts of a population tells nothing of the table: its levels depend on these counts,
+# the attribute's settings and k alone. A value of the table that the population does not count is refused.
 
 
 _MOST_BYTES = 1 << 26
@@ -260,11 +255,8 @@ _MOST_OF_ANOTHER = 50
 """Most values of another attribute that are told apart: many rare ones would make all values look different."""
 
 
-class CodedColumn(NamedTuple):
-    """Base value of each row in one column. `codes`: shape (rows,)."""
-
-    hierarchy: Hierarchy
-    codes: CodeArray
+CodedColumn = tuple[Hierarchy, CodeArray]
+"""Hierarchy of a column, and the base code of each row: shape (rows,)."""
 
 
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
@@ -273,19 +265,20 @@ def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountAr
     Another column is taken at the finest level with at most 50 values. Raises InputError for too many values.
 
     >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])
-    >>> columns = CodedColumn(towns, np.array([0, 0, 1])), CodedColumn(jobs, np.array([0, 1, 1]))
+    >>> columns = (towns, np.array([0, 0, 1])), (jobs, np.array([0, 1, 1]))
     >>> profiles(columns[0], columns[1:], np.array([5, 1, 3])).tolist()
     [[5, 1], [0, 3]]
     """
-    size = column.hierarchy.size(0)
+    hierarchy, codes = column
+    size = hierarchy.size(0)
     if size > MOST_VALUES:
         raise InputError(
             f'it has {size:,} values, and ladder = "alike" compares each with each, {MOST_VALUES:,} at most; take "fitted"'
         )
     tables = [np.zeros((size, 0), dtype=np.int64)]
-    for hierarchy, codes in others:
-        level = next(at for at in range(hierarchy.height + 1) if hierarchy.size(at) <= _MOST_OF_ANOTHER)
-        width = hierarchy.size(level)
-        cells = column.codes.astype(np.intp) * width + hierarchy.lift(0, level)[codes]
+    for other, other_codes in others:
+        level = next(at for at in range(other.height + 1) if other.size(at) <= _MOST_OF_ANOTHER)
+        width = other.size(level)
+        cells = codes.astype(np.intp) * width + other.lift(0, level)[other_codes]
         tables.append(np.bincount(cells, counts, minlength=size * width).astype(np.int64).reshape(size, width))
     return np.hstack(tables)

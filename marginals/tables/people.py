@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from string import ascii_lowercase, ascii_uppercase, digits
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,26 +226,18 @@ class Unit:
                 )
 
 
-class PeopleRows(NamedTuple):
-    """Rows that count; those that lack a value, in all and by column; and those beyond the limit of a person."""
-
-    rows: DistinctRows
-    dropped: int
-    lacking: Mapping[str, int]
-    left_out: int
-
-
 def people_rows(
     source: Source,
     columns: Sequence[str],
     unit: Unit,
     present: Callable[[DistinctRows], Mapping[str, BoolArray]],
     most: int,
-) -> PeopleRows:
-    """Return the rows of a table that count. most: rows that fit into memory.
+) -> tuple[DistinctRows, int, Mapping[str, int], int]:
+    """Return the rows that count; the numbers of rows that lack a value, in all and by column; and of those left out.
 
-    present: says which rows have a value of each column; the others are dropped before the rows of a person are chosen.
-    Raises InputError where a person has several rows and nothing says which count, or their order is not known.
+    most: rows that fit into memory. present: says which rows have a value of each column; the others are dropped before
+    the rows of a person are chosen. Raises InputError where a person has several rows and nothing says which count, or
+    their order is not known.
     """
     batches: list[DistinctRows] = []
     dropped = left_out = 0
@@ -264,7 +256,7 @@ def people_rows(
     if not batches:
         raise InputError(f"{source.name} has no row")
     only = batches[0].without(unit.columns) if unit.needs_order else batches[0]
-    return PeopleRows(only, dropped, lacks, left_out)
+    return only, dropped, lacks, left_out
 
 
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:

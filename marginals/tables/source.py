@@ -35,7 +35,6 @@ from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
-    CodedColumn,
     are_counted,
     attribute_ladder,
     base_counts,
@@ -243,12 +242,12 @@ class Reading:
         by_likeness = {}
         for column in self._by_likeness:
             others = [  # not the sensitive ones, so that no level depends on these
-                CodedColumn(hierarchies[name], base_codes[name])
+                (hierarchies[name], base_codes[name])
                 for name, role in self.roles.items()
                 if name != column and role is Role.QUASI_IDENTIFIER
             ]
             try:
-                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), others, counts)
+                alike = profiles((hierarchies[column], base_codes[column]), others, counts)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
             by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
@@ -611,13 +610,15 @@ class TableSource:
         limit = self._most_rows
         with engine_refusals(opened.name):
             if self.person is not None:
-                people = people_rows(opened, list(self.used), self.unit, reading.present, limit // _TEXTS_OF_PEOPLE)
+                rows, dropped, lacking, left_out = people_rows(
+                    opened, list(self.used), self.unit, reading.present, limit // _TEXTS_OF_PEOPLE
+                )
                 return replace(
-                    self._counted_in_memory(reading, people.rows),
-                    missing=people.dropped,
-                    missing_in=where_some(people.lacking),
+                    self._counted_in_memory(reading, rows),
+                    missing=dropped,
+                    missing_in=where_some(lacking),
                     rows_per_person=self.unit.declared,
-                    left_out=people.left_out,
+                    left_out=left_out,
                 )
             table = self._counted(opened, reading, limit, k)
             repeating = tuple(repeating_keys(opened, keys, self.missing))

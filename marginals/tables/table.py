@@ -26,19 +26,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Tables that do not fit into memory: counted where the rows are, only as finely as a release can use it.
-#
-# A level at which k-link fails for a single quasi-identifier can be in no margin that is published, so it is generalized
-# away before the rows are counted. Where the distinct rows do not fit even so, each margin is counted when it is first
-# needed. It is counted together with as many others as surely fit, so that the next ones need not be.
-
-
 @dataclass(frozen=True, eq=False)
 class OutOfCoreCounts:
-    """Counts of a table whose rows an engine holds.
+    """Counts of a table whose rows an engine holds, only as fine as a release can use them.
 
-    `recodings`: base codes of the values of each column. `singles`: counts of each attribute. `finest`: the finest
-    level that a release can use. `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
+    A margin is counted when it is first needed, with as many others as surely fit. `recodings`: base codes of the
+    values of each column. `singles`: counts of each attribute. `finest`: the finest level that a release can use.
+    `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
     engine: DuckRows

@@ -469,7 +469,7 @@ def released(naming: GroupNaming, counts: tuple[int, ...], k: int) -> list[Label
         if found and (sizes[level - 1] * leaves[level][above] != sizes[level][above] * leaves[level - 1]).any():
             continue
         named, group_of = naming.named(hierarchy, level, rows, k).hierarchy, hierarchy.lift(start, level)
-        is_public = naming.listing.value == "public"
+        is_public = naming.listing == "public"
         groups = [
             (label, int(size), tuple(np.flatnonzero(group_of == code)) if is_public else ())
             for code, (label, size) in enumerate(zip(named.labels[level], sizes[level]))

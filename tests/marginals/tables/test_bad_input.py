@@ -4,11 +4,9 @@ import gzip
 import os
 import sys
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -145,15 +143,8 @@ def test_without_any_engine_files_are_read_by_pandas(tmp_path: Path, monkeypatch
     assert 'pip install ".[parquet]"' in refusal(tmp_path / "x.parquet")
 
 
-def test_objects_are_no_tables_and_lists_no_values() -> None:
+def test_objects_are_no_tables() -> None:
     assert "is no table" in refusal(object())
-    pa = pytest.importorskip("pyarrow")
-    nested = pa.table({"age": [[1], [2]], "disease": ["flu", "flu"]})
-    assert "'age' of the table holds lists" in refusal(nested)
-    assert "'age' of the table holds lists" in refusal(nested.to_pandas().assign(age=[[1], [2]]))
-    polars, duckdb = pytest.importorskip("polars"), pytest.importorskip("duckdb")
-    assert "'age' of the table holds lists" in refusal(polars.from_arrow(nested).lazy())
-    assert "'age' of the table holds lists" in refusal(duckdb.connect().from_arrow(nested))
 
 
 def test_too_little_memory_names_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,31 +219,6 @@ def test_dates_that_the_calendar_lacks_are_refused_by_every_reader(tmp_path: Pat
         for read in (lambda: read_table(tmp_path, ATTRIBUTES, engine=engine), lambda: read_rows(tmp_path, ATTRIBUTES)):
             with pytest.raises(InputError, match=r"date or time .*9999"):
                 read()
-
-
-UNREAD: dict[str, tuple[list[object], Callable[[Any], Any], str]] = {
-    "duration": ([timedelta(days=1), timedelta(days=2)], lambda pa: pa.duration("us"), "durations"),
-    "float16": ([np.float16(0.5), np.float16(1.5)], lambda pa: pa.float16(), "numbers of 16 bits"),
-    "binary": ([b"secret", b"\xff"], lambda pa: pa.binary(), "bytes"),
-    "fixed": ([b"secret", b"public"], lambda pa: pa.binary(6), "bytes"),
-    "zone": ([1, 2], lambda pa: pa.timestamp("us", "+0100"), "times in a zone that is not known"),
-}
-"""Values of a type that engines read differently, the type, and what messages call them."""
-
-
-@every_engine
-@pytest.mark.parametrize("kind", UNREAD)
-def test_types_that_engines_read_differently_are_refused_by_name(tmp_path: Path, engine: str, kind: str) -> None:
-    """Durations were "1 day, 0:00:00" to one engine and 86400000000 to the other."""
-    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    values, typed, held = UNREAD[kind]
-    table = pa.table({"age": pa.array(values, typed(pa)), "disease": ["flu", "gout"]})
-    pq.write_table(table, tmp_path / "people.parquet")
-    said = f"holds {held}, which not every engine reads alike"
-    assert f"column 'age' of people.parquet {said}" in refusal(tmp_path / "people.parquet", engine)
-    assert f"column 'age' of the table {said}" in refusal(table)
-    assert kind == "zone" or said in refusal(table.to_pandas())
-    assert read_table(tmp_path / "people.parquet", {"disease": "sensitive"}, engine=engine).rows == 2
 
 
 @every_engine

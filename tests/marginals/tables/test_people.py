@@ -208,7 +208,7 @@ def test_keys_that_differ_are_different_people(ids: list[str]) -> None:
 
 def test_a_person_alone_must_have_one_row() -> None:
     frame = visits()
-    with pytest.raises(InputError, match=r"'patient' have several rows.* say one_row"):
+    with pytest.raises(InputError, match=r"'patient' have several rows.* Say one_row"):
         read_table(frame, ROLES, ["", "?"], person="patient")
     single = whole_rows(frame).drop_duplicates("patient")
     table = read_table(single, ROLES, person="patient")
