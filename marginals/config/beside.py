@@ -30,6 +30,8 @@ _FEWEST_CODES, _MOST_CODES = 3, 11
 _SHARE_OF_SAME_ANSWERS = 0.75
 _MOST_COORDINATES_OF_DISTRICTS = 100
 _FEWEST_NAMES = 10
+_CLASSES_OF_NUMBERS = 12
+"""Classes in which sensitive numbers are published, about."""
 
 
 class BesideRule(NamedTuple):
@@ -233,6 +235,9 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     def rank(name: str) -> tuple[bool, bool, bool]:
         return name not in chosen.roles, name not in chosen.needed, bool(guessed.guesses[name].question)
 
+    def classes(name: str) -> int:
+        return min(guessed.facts[name].distinct, _CLASSES_OF_NUMBERS)
+
     # Left out, so that no column is left that gives a sensitive one away, each with one that it gives away.
     place = {name: i for i, name in enumerate(sorted(guessed.used, key=rank))}
     copy_of: dict[str, Copy] = {}
@@ -244,6 +249,10 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
         guess = guessed.guesses[name]
         if guessed.guesses[pair.of].role is Role.QUASI_IDENTIFIER:
             why = f"{pair.why}, which others may know"
+            result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
+        elif pair.follows and (not pair.tells or classes(name) < classes(pair.of)):
+            # Tables of the finer column show sums of its values: more than a promise about the coarser one allows.
+            why = f"in nearly all rows {pair.of}, which is published, tells it, so no promise about it would hold"
             result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
         else:
             why = f"{pair.why}, which nobody should learn"
@@ -317,7 +326,7 @@ RULES = (
     BesideRule("It adds up with a sensitive column", "sensitive", _parts_of_sums),
     BesideRule(
         "It says the same as a sensitive column, tells it or follows from it",
-        "sensitive, in a table of its own, and asked; ignored if others may know what it tells",
+        "sensitive, in a table of its own, and asked; ignored if others may know what it tells, or if it is coarser",
         _copies,
     ),
     BesideRule(

@@ -208,7 +208,7 @@ def are_associated(one: IndexArray, other: IndexArray) -> bool:
     counts = np.bincount(one[both] * width + other[both], minlength=(int(one.max()) + 1) * width).astype(np.float64)
     counts = counts.reshape(-1, max(width, 1))
     freedom = (np.count_nonzero(counts.any(axis=1)) - 1) * (np.count_nonzero(counts.any(axis=0)) - 1)
-    return p_value(float(counts.sum()) * phi_squared(counts), freedom) < _BY_CHANCE
+    return p_value(float(counts.sum()) * phi_squared(counts), int(freedom)) < _BY_CHANCE
 
 
 def _frequent(codes: IndexArray) -> IndexArray:
