@@ -18,7 +18,7 @@ Hint = Callable[[str, Collection[str]], str]
 
 @dataclass(frozen=True)
 class Key:
-    """What a key takes. must: the same in words that follow "the key X must". required: whether it has to be there."""
+    """Values that a key takes. must: these in words that follow "the key X must". required: whether it has to be there."""
 
     takes: Callable[[Any], bool]
     must: str
@@ -50,14 +50,14 @@ REPLACED: Mapping[str, str] = {
 """Keys that were taken out, and what there is instead."""
 
 
-def known_are(_key: str, known: Collection[str]) -> str:
-    """All keys that there are."""
-    return f"known are {', '.join(known)}"
+def known_are(_key: str, keys: Collection[str]) -> str:
+    """List the keys that there are."""
+    return f"known are {', '.join(keys)}"
 
 
-def check_keys(content: Mapping[str, Any], known: Iterable[str], prefix: str = "", hint: Hint = known_are) -> None:
+def check_keys(content: Mapping[str, Any], keys: Iterable[str], prefix: str = "", hint: Hint = known_are) -> None:
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
-    names = [prefix + key for key in known]
+    names = [prefix + key for key in keys]
     for key in content:
         if instead := REPLACED.get(prefix + key):
             raise InputError(f"the key {prefix}{key} was taken out: {instead}")
@@ -95,38 +95,38 @@ def check_settings(settings: Any) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Whether something is a number, and no truth value."""
+    """Return whether something is a number, and no truth value."""
     is_comparable = not isinstance(value, Decimal) or not value.is_nan()
     return isinstance(value, Number) and not isinstance(value, bool | complex) and is_comparable
 
 
 def is_whole(value: object) -> bool:
-    """Whether something is a whole number, of Python or of NumPy, and no truth value."""
+    """Return whether something is a whole number, of Python or of NumPy, and no truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:
-    """Whether something is text."""
+    """Return whether something is text."""
     return isinstance(value, str)
 
 
 def is_table(value: object) -> bool:
-    """Whether something is a table."""
+    """Return whether something is a table."""
     return isinstance(value, dict)
 
 
 def is_finite(value: object) -> bool:
-    """Whether something is a finite number."""
+    """Return whether something is a finite number."""
     return is_number(value) and (isinstance(value, int) or isfinite(value))  # type: ignore[arg-type]
 
 
 def are(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Whether something is a list of such."""
+    """Return whether something is a list of such."""
     return lambda values: isinstance(values, list | tuple) and all(map(kind, values))
 
 
 ANY = Key(lambda _: True, "")
-"""What is looked at elsewhere."""
+"""Key whose value is checked elsewhere."""
 
 FLAG = Key(lambda value: isinstance(value, bool), "be true or false")
 TEXTS = Key(are(is_text), "be a list of texts")
@@ -138,5 +138,5 @@ def text(must: str, required: bool = False) -> Key:
 
 
 def one_of(choices: Collection[str], spell: Callable[[Any], str] = json.dumps) -> Key:
-    """One of some texts."""
+    """Return the key that takes one of some texts."""
     return Key(lambda value: is_text(value) and value in choices, f"be {' or '.join(map(spell, choices))}")

@@ -20,7 +20,6 @@ DONE = (
     "marginals/label_sums.py",
     "marginals/conditions.py",
     "marginals/ledger.py",
-    "marginals/commands",
     "marginals/errors.py",
     "marginals/files.py",
     "marginals/keys.py",
