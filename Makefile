@@ -35,7 +35,7 @@ lint: $(VENV)/.ready  ## format, style, types, floors and wings
 quick: $(VENV)/.ready  ## the cheapest tests, with few examples: under a minute
 	MARGINALS_TIER=quick $(PYTEST) -q -m "not data" tests
 
-test: lint  ## lint, then the tests whose cases take up to a second: six minutes; TIER=ci for those up to five, too
+test: lint  ## lint, then the tests whose cases take up to half a second: five minutes; TIER=ci for those up to five, too
 	MARGINALS_TIER=$(TIER) $(PYTEST)
 
 same: $(VENV)/.ready  ## answers that have changed, within two minutes; RENEW=1 keeps the new ones, AGAINST names the revision to compare with

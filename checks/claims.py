@@ -50,7 +50,7 @@ class Question:
     sensitive: AnyCollection[str] = ()
     budget: Budget = FULL
     labels: ToldByLabels = field(default_factory=dict)
-    witnesses: "Witnesses | None" = None
+    witnesses: "Sequence[Witnesses]" = ()
 
 
 @dataclass(frozen=True)
@@ -568,15 +568,36 @@ class NoSmallCertain(CountClaim):
         """Return the finding on a collection, from its counts only."""
         from checks.small_combinations import no_small_certain  # slow to import, and few need it
 
-        return no_small_certain(
-            question.collection, question.sensitive, self.least_count, question.budget, question.witnesses
-        )
+        aside, k = self.set_aside(question.sensitive), self.least_count
+        return no_small_certain(question.collection, aside, k, question.budget, question.witnesses, self.criterion)
+
+    def set_aside(self, sensitive: AnyCollection[str]) -> AnyCollection[str]:
+        """Return the attributes that combinations do not include."""
+        return () if self.is_about_cells else sensitive
+
+
+@dataclass(frozen=True)
+class NoSmallCellCertain(NoSmallCertain):
+    """Claim that no combination of values, sensitive ones included, certainly has from 1 to k - 1 rows."""
+
+    criterion: ClassVar[str] = "no-small-cell-certain"
+    form: ClassVar[str] = "no-small-cell-certain=K"
+    is_about_cells: ClassVar[bool] = True
 
 
 # Claims in bundles and in texts.
 
 
-_CLAIMS = (KLink, KCombinatorial, NoSmallCertain, MinCell, MinPublishedCell, MaxentDiversity, Register)
+_CLAIMS = (
+    KLink,
+    KCombinatorial,
+    NoSmallCertain,
+    MinCell,
+    MinPublishedCell,
+    NoSmallCellCertain,
+    MaxentDiversity,
+    Register,
+)
 _KINDS: dict[str, type[CountClaim | AttributeClaim]] = {kind.criterion: kind for kind in _CLAIMS}
 """Class of each criterion in a bundle."""
 

@@ -12,6 +12,7 @@ from checks.claims import (
     MaxentDiversity,
     MinCell,
     MinPublishedCell,
+    NoSmallCellCertain,
     NoSmallCertain,
     Register,
 )
@@ -64,6 +65,7 @@ _COUNTS: Mapping[str, type[CountClaim]] = {
     "no_small_certain": NoSmallCertain,
     "min_cell": MinCell,
     "min_published_cell": MinPublishedCell,
+    "no_small_cell_certain": NoSmallCellCertain,
 }
 """Claims of counts by the requirements that demand them."""
 
@@ -93,6 +95,7 @@ class Requirements:
     at_every_level: bool = False
     no_small_certain: int | None = None
     min_published_cell: int | None = None
+    no_small_cell_certain: int | None = None
 
     def __post_init__(self) -> None:
         for name in _COUNTS:

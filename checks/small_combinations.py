@@ -1,18 +1,17 @@
-"""Small combinations: which nonsensitive values published tables prove to belong to few people, and which they do not.
+"""Small combinations of values: those that published tables prove to have few rows.
 
-A combination is small if it has 1 to k - 1 rows, and certain to be so if it has in every table of whole numbers with the
-published marginals. Along a junction tree none is where no published class is small. Tables that close a cycle can prove one
-to be: AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Possible tables that are made from
-the published counts alone show that nothing is certain; programs of three attributes can show that something is.
+A combination is small if it has 1 to k - 1 rows. It is certain to be small if that is so in every table of whole numbers
+with the published marginals. Along a junction tree no combination is, if no published class is small. Without one, AB, BC
+and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Possible tables, made from the published counts
+only, prove that a combination is not certain to be small. Programs of three attributes can prove that it is.
 
-Combinations of up to three values are looked at, at any level that a table shows, also with any other value in place of one;
-and of all attributes at their finest published levels, of at most ten attributes of any number of them.
+Examined are combinations of up to three values at any published level, also with any other value in place of one. Those of
+all attributes are examined at their finest published levels; of up to ten attributes also those of any number of them.
 """
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
@@ -33,17 +32,15 @@ from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.inference.possible_tables import allowed_rows, possible_table
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
-from models.tables.contingency_table import look_up, pack
+from models.tables.contingency_table import Cells, look_up, pack
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 _WHOLE = 1e-6
-"""Rows within which a count of a table that a program found is taken for a whole number."""
+"""Distance within which a count of a program counts as whole."""
 
 _FEW_CELLS = 500
-"""Cells up to which programs ask for tables of whole numbers; of more only for tables of any numbers, which prove less."""
-
-CRITERION = "no-small-certain"
+"""Most cells for which programs demand whole numbers; real numbers prove less."""
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -54,27 +51,43 @@ def no_small_certain(
     sensitive: AnyCollection[str],
     k: int,
     budget: Budget = FULL,
-    witnesses: "Witnesses | None" = None,
+    witnesses: "Sequence[Witnesses]" = (),
+    criterion: str = "no-small-certain",
 ) -> Finding:
-    """Whether published tables prove no combination of nonsensitive values that is looked at to have 1 .. k-1 rows.
+    """Decide whether the published tables prove no examined combination to have 1 to k - 1 rows.
 
-    Holds with a junction tree and k-combinatorial anonymity, else where possible tables clear each that is looked at. Fails
-    with one that programs of three attributes find. witnesses: of a search that is over, taken if they are of these tables.
+    The finding holds with a junction tree and k-combinatorial anonymity, or if possible tables clear each combination. It
+    fails if programs of three attributes find one that is certain to be small.
+
+    Parameters
+    ----------
+    collection
+        The published marginals.
+    sensitive
+        Attributes that are set aside; with none, combinations include all attributes.
+    k
+        Least number of rows that is not small.
+    budget
+        Work that the check may do.
+    witnesses
+        Results of earlier searches, used if they are of this question.
+    criterion
+        Name of the criterion in the finding.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
     if not link.holds:
-        return replace(link, criterion=CRITERION, parameters=parameters)
+        return replace(link, criterion=criterion, parameters=parameters)
     if collection.is_decomposable or collection.supports:
         finding = k_combinatorial(collection, sensitive, k, budget)
         if finding.holds:
-            return replace(finding, criterion=CRITERION, parameters=parameters)
+            return replace(finding, criterion=criterion, parameters=parameters)
     if not collection.is_decomposable:
-        shown = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
-        if shown is not None:
-            return Finding(CRITERION, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), shown)
+        cleared = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
+        if cleared is not None:
+            return Finding(criterion, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), cleared)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
-    unknown = Finding(CRITERION, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
+    unknown = Finding(criterion, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
     examined, is_complete = 0, True
     for question in _questions(Collection.of(collection.cube, masks, collection.supports), budget.cells):
@@ -96,23 +109,21 @@ def no_small_certain(
 
 
 def _cleared_by_possible_tables(
-    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Witnesses | None"
+    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Sequence[Witnesses]"
 ) -> int | None:
-    """How many combinations are small in some table, if possible tables clear all of them in half of the time; else None."""
-    supports = tuple(collection.supports)
-    if witnesses is None or witnesses.of != (collection.cube, {*collection.masks}, {*sensitive}, k, supports):
+    """Return how many combinations are small in some table, if possible tables clear all in half of the time; else None."""
+    question = (collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports))
+    result = next((earlier for earlier in witnesses if earlier.of == question), None)
+    if result is None:
         try:
-            witnessing = Witnessing(
-                collection.cube, collection.masks, sensitive, k, deadline=deadline.share(2), supports=supports
-            )
+            result = Witnessing(collection, sensitive, k, deadline=deadline.share(2)).look(inf, deadline.share(2))
         except (TimeOverError, TooManyCellsError):
             return None
-        witnesses = witnessing.look(inf, deadline.share(2))
-    return witnesses.small if witnesses.clear_all else None
+    return result.small if result.clear_all else None
 
 
 def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, Mask] | None]:
-    """Margins of each three attributes by few tables, then by all; None for those of more than `most` cells."""
+    """Yield the margins of each three attributes, by few tables and then by all; None for more than `most` cells."""
     domain = public.domain
 
     def of_few_values(margins: Iterable[Mask]) -> list[Mask]:
@@ -121,9 +132,11 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
     def has_tree(by: Mask) -> bool:
         return public.within(by).is_decomposable
 
-    levels = [sorted({mask & own for mask in public.masks} - {0}) for own in domain.attribute_masks]
-    shown = [*filter(None, levels)]
-    threes = {sum(own[-1] for own in some): some for some in combinations(shown, min(len(shown), 3))}
+    levels = [sorted({mask & steps for mask in public.masks} - {0}) for steps in domain.attribute_masks]
+    public_levels = [*filter(None, levels)]
+    threes = {
+        sum(steps[-1] for steps in some): some for some in combinations(public_levels, min(len(public_levels), 3))
+    }
     linked = [three for three in of_few_values(threes) if not has_tree(three)]
     coarse = (
         (margin, [margin])
@@ -131,7 +144,7 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
         for margin in of_few_values(map(sum, product(*threes[three])))
         if not has_tree(margin)
     )
-    fine = ((three, of_few_values(map(sum, product(*([0, *own] for own in threes[three]))))) for three in linked)
+    fine = ((three, of_few_values(map(sum, product(*([0, *steps] for steps in threes[three]))))) for three in linked)
     for by, margins in chain(coarse, fine):
         try:
             cells = possible_cells(public.within(by), most)
@@ -142,7 +155,7 @@ def _questions(public: Collection, most: int) -> Iterator[tuple[PossibleCells, M
 
 
 def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort) -> tuple[WorstClass | None, int, bool]:
-    """A cell that surely has 1 .. k-1 rows, or None; the cells; whether nothing is open of any of them."""
+    """Return a cell that certainly has 1 to k - 1 rows, or None; the number of cells; whether all are decided."""
     levels = cells.cells.domain.margin(margin)
     places, groups = cells.grouped(levels)
     unknowns = sums_of_cells(cells, groups, len(places), is_whole=len(cells) <= _FEW_CELLS)
@@ -150,8 +163,8 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     def open_bounds(block: Unknowns) -> BoolArray:
         is_open = (block.upper > 0) & (block.seen_low > _WHOLE) & (block.seen_high < k - _WHOLE)
         if np.any(is_open & (block.lower > 0) & (block.upper < k)):
-            return np.zeros((2, len(block)), dtype=np.bool_)  # found
-        # Upper bounds matter of cells that surely have a row.
+            return np.zeros((2, len(block)), dtype=np.bool_)  # one such cell is enough
+        # Upper bounds matter only for cells that certainly have a row.
         is_proven = np.where(block.lower > 0, block.tried[1], block.tried[0]) == 1
         is_open &= block.is_whole | ~is_proven
         return np.stack([is_open & (block.lower == 0), is_open & (block.lower > 0)])
@@ -167,57 +180,62 @@ def _certainly_small(cells: PossibleCells, margin: Mask, k: int, effort: Effort)
     return WorstClass(cell=labels, margins=margins, count_between=between), len(places), True
 
 
-# Witnesses: tables with the same counts, in which a small combination has no rows, or k. They are made from the counts, and
-# then by exchanging values. Each is counted against all published tables before it clears anything.
+# Witnesses: possible tables in which a small combination has no rows, or at least k. They are made from the published
+# counts, and then by exchanging values. Each is compared with all published tables before it clears a combination.
 #
-# Two rows that agree on all that tables show together with an attribute may exchange its values, and no count changes;
-# so may all rows that agree on it, in any order (data swapping: Dalenius and Reiss 1982). Where two rows differ in one
-# other attribute, another exchange elsewhere, of the same values the other way round, changes the counts back. Of three
-# attributes with all pairs nothing else moves anything (Diaconis and Sturmfels, Annals of Statistics 26, 1998).
+# Two rows that agree in everything that tables show together with an attribute may exchange its values, and no count
+# changes. All rows that agree may exchange them in any order (data swapping: Dalenius and Reiss 1982). If two rows differ
+# in one other attribute, an opposite exchange elsewhere restores the counts. For three attributes with all pairs no other
+# moves exist (Diaconis and Sturmfels, Annals of Statistics 26, 1998). Exchanges do not connect all possible tables, so
+# searches that are stuck continue from a table in which an open combination is forbidden.
 
 
 MOST_MARGINS = 60_000
-"""Of combinations that are looked at."""
+"""Most margins of examined combinations."""
 
 FEW_ATTRIBUTES = 10
-"""Up to so many, combinations of any number of them are looked at."""
+"""Most attributes for which combinations of any number of them are examined."""
 
 _AT_ALL_LEVELS = 3
-"""Attributes of a combination, at most, that is looked at at every level that a table shows."""
+"""Most attributes of a combination that is examined at every published level."""
 
 CHAINS = 2
-"""Copies of the rows that are exchanged, each by itself, so that two processors take no longer for them than for one."""
+"""Tables that are changed independently, for two processors."""
 
 _MOVES = 256
-"""Between two looks."""
+"""Moves of a round."""
 
 _AIMED_AT = 16
-"""Margins, or blocks of them, whose open combinations the moves between two looks empty or fill."""
+"""Margins, or blocks of them, whose open combinations the moves of a round try to empty or fill."""
 
 _IDLE, _ANEW = 10, 3
-"""Rounds in a row that find no witness, after which others will seldom find one, and after which tables are made anew."""
+"""Rounds in a row without a witness after which a search ends, and after which it continues from other tables."""
+
+_SHAKES, _MOST_FORBIDDEN = 1, 1 << 20
+"""Shakes of a search for a table without a combination, and most cells of the combination's margin."""
 
 _MOST_CELLS = 2**62
-"""Of all attributes together, so that their combinations have numbers."""
+"""Most cells of all attributes together, so that their combinations can be numbered."""
 
 _LOOKS = 3_000
-"""Margins and blocks of margins that are looked at after the moves of a round, in turn."""
+"""Margins and blocks of margins that are examined after each round, in turn."""
 
 _BLOCK = 1 << 23
-"""Cells of margins that are counted together."""
+"""Most cells of margins that are counted together."""
 
 _EXACT_ROWS = 2**24
-"""Counts below this are exact as float32."""
+"""Bound below which counts are exact as float32."""
 
 
 _About: TypeAlias = tuple[DataCube, AnyCollection[Mask], AnyCollection[str], int, tuple[Support, ...]]
+"""Question of a search: cube, published margins, sensitive attributes, k, and supports."""
 
 
 class Witnesses(NamedTuple):
-    """What exchanges have shown: of small combinations, those `waiting` that no rows with the same tables cleared.
+    """Result of a search for witnesses.
 
-    of: published counts, the margins among them, sensitive attributes, from how many rows on nothing is small, and which
-    combinations are possible.
+    small: combinations that were small in the first table. rounds: of the search. waiting: small combinations that no
+    table has cleared. of: the question.
     """
 
     small: int
@@ -227,11 +245,11 @@ class Witnesses(NamedTuple):
 
     @property
     def clear_all(self) -> bool:
-        """Whether no combination is certain to be small."""
+        """True if no combination is certain to be small."""
         return not self.waiting
 
     def blamed(self, domain: Domain, gains: Mapping[Mask, float]) -> Mask | None:
-        """The further table to leave out first: it shows two attributes of the most open cells for what it gains."""
+        """Return the further table to leave out first: it shows two attributes of the most open cells for its gain."""
         waiting = Counter[frozenset[str]]()
         for some in self.waiting:
             waiting[frozenset(some.levels)] += len(some.keys)
@@ -244,20 +262,20 @@ class Witnesses(NamedTuple):
 
 
 _Codes: TypeAlias = Mapping[str, CodeArray]
-"""By attribute the code of each row at the finest level of any table: shape (rows,)."""
+"""Codes of the rows by attribute, at its finest published level: shape (rows,)."""
 
 _Task: TypeAlias = "tuple[_Codes, np.random.Generator, tuple[OpenCells, ...], Sequence[Mapping[str, int]]]"
-"""Rows that a round begins with, what draws the moves, open combinations, and the tables whose counts stay as they are."""
+"""Rows at the beginning of a round, the generator, open combinations, and the tables whose counts must not change."""
 
 _Round: TypeAlias = tuple[_Codes, np.random.Generator, list[BoolArray]]
-"""Rows after the moves of a round, and of what has waited the longest, which open cells these rows do not clear."""
+"""Rows after a round, the generator, and for each examined margin the open cells that these rows do not clear."""
 
 Runs: TypeAlias = Callable[[Callable[[_Task], _Round], Sequence[_Task]], list[_Round]]
-"""How parts of a piece of work are done, side by side or not: the results, in their order."""
+"""Runs a function on each part, maybe in parallel, and returns the results in their order."""
 
 
 def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
-    """Parts of a piece of work done in their order.
+    """Run a function on each part, one after another.
 
     >>> one_by_one(abs, [1, -2])
     [1, 2]
@@ -266,65 +284,70 @@ def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[An
 
 
 class Witnessing:
-    """The search for witnesses, which can go on where it ended, and beside fewer tables.
+    """Search for witnesses, which can continue, also with fewer tables.
 
-    run: does the parts of a round, maybe in several processes. The search is the same whatever the rows are, unless a
-    deadline ends it. Sensitive values go along where one margin has all of them, since any table of the other values can be
-    given them then; else the margins that show them say more about the others, and are among those that stay as they are.
+    collection: the published marginals. sensitive: attributes that are set aside. run: runs the parts of a round. The
+    search depends on published counts only, unless a deadline ends it. Sensitive values are ignored if one margin shows
+    all of them, because they can be added to any table of the others. Otherwise the margins that show them are kept.
 
-    Raises TooManyCellsError for too many margins, TimeOverError where no table was found in time.
+    Raises TooManyCellsError for too many margins, TimeOverError if no possible table is found.
     """
 
     def __init__(
         self,
-        cube: DataCube,
-        masks: AnyCollection[Mask],
+        collection: Collection,
         sensitive: AnyCollection[str],
         k: int,
         run: Runs = one_by_one,
         deadline: Deadline = NEVER,
-        supports: Sequence[Support] = (),
     ) -> None:
-        """Its parameters are the question, who works on it, and when to stop."""
-        self._domain, self._sensitive, self._k, self._run = cube.domain, sensitive, k, run
-        self._supports, self._seed = tuple(supports), 0
-        self._of: _About = (cube, {*masks}, {*sensitive}, k, self._supports)
-        self._published = Collection.of(cube, self._fixed(masks), supports)
+        self._domain, self._sensitive, self._k, self._run = collection.domain, sensitive, k, run
+        self._supports = tuple(collection.supports)
+        self._of: _About = (collection.cube, {*collection.masks}, {*sensitive}, k, self._supports)
+        self._published = Collection.of(collection.cube, self._fixed(collection.masks), self._supports)
         self._finest = self._domain.margin(reduce(or_, self._published.masks, 0))
-        self._begin(deadline)
-        self._base = _Rows(self._domain, self._finest, self._chains[0][0])
-        self._looked_at: set[Mask] = set()
-        self._waiting: deque[OpenCells] = deque()
-        self._small = self._made = 0
-        self.keep(masks)
-
-    def _begin(self, deadline: Deadline) -> None:
-        chains = list[tuple[_Codes, np.random.Generator]]()
-        for seed in range(self._seed, self._seed + CHAINS):
+        self._chains = list[tuple[_Codes, np.random.Generator]]()
+        for seed in range(CHAINS):
             table = possible_table(self._published, seed, deadline)
             if table is None:
                 raise TimeOverError("no table with all published counts was found in time")
-            chains.append(({a: codes.astype(np.intp) for a, codes in table.items()}, np.random.default_rng(seed)))
-        self._chains, self._seed = chains, self._seed + CHAINS
+            self._chains.append((_as_places(table), np.random.default_rng(seed)))
+        self._base = _Rows(self._domain, self._finest, self._chains[0][0])
+        self._examined: set[Mask] = set()
+        self._waiting: deque[OpenCells] = deque()
+        self._small = self._rounds = 0
+        self.keep(collection.masks)
 
     def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
-        """What is open after so many rounds more; fewer where nothing is, no more is found, or the deadline comes."""
-        last, idle = self._made + rounds, 0
-        while self._waiting and self._made < last and idle < _IDLE and not deadline.is_over:
+        """Search for so many rounds, or until nothing is open, witnesses become rare, or the deadline comes."""
+        last, idle = self._rounds + rounds, 0
+        while self._waiting and self._rounds < last and idle < _IDLE and not deadline.is_over:
             if idle % _ANEW == _ANEW - 1:
-                with suppress(TimeOverError):
-                    self._begin(deadline)
+                self._chains = [self._elsewhere(*chain, deadline) for chain in self._chains]
             done = self._run(self._round, [(*chain, tuple(self._waiting), self._tables) for chain in self._chains])
             self._chains = [(codes, rng) for codes, rng, _ in done]
-            self._made += 1
+            self._rounds += 1
             idle = 0 if self._clear([stays for _, _, stays in done]) else idle + 1
-        return Witnesses(self._small, self._made, tuple(self._waiting), self._of)
+        return Witnesses(self._small, self._rounds, tuple(self._waiting), self._of)
+
+    def _elsewhere(
+        self, codes: _Codes, rng: np.random.Generator, deadline: Deadline
+    ) -> tuple[_Codes, np.random.Generator]:
+        """Return a table in which one open combination has no rows; without one, a table from another seed."""
+        place = int(rng.integers(len(self._waiting)))
+        forbidden = self._waiting[place].without(self._domain, int(rng.integers(len(self._waiting[place].keys))))
+        table, seed = None, int(rng.integers(1 << 30))
+        if forbidden is not None:
+            collection = replace(self._published, supports=(*self._supports, forbidden))
+            table = possible_table(collection, seed, deadline, codes, _SHAKES)
+        table = table or possible_table(self._published, seed, deadline)
+        return (codes if table is None else _as_places(table)), rng
 
     def _round(self, task: _Task) -> _Round:
-        """Make the moves of a round, by what stays the same in this search: a process may have it as it was."""
+        """Make the moves of a round; it uses only fields that never change, because other processes have copies."""
         codes, rng, waiting, tables = task
         rows = _Rows(self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables, self._supports)
-        # Some of the margins whose combinations are open, those with many rather than others.
+        # Margins with many open combinations are drawn more often.
         sizes = np.sqrt([len(some.keys) for some in waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
         pulls = [waiting[place].pull(rows, self._k, rng) for place in sorted(places.tolist())]
@@ -334,7 +357,7 @@ class Witnessing:
         if any((np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in tables) or not all(
             allowed_rows(support, rows.levels, rows.codes).all() for support in self._supports
         ):
-            raise ContradictionError("exchanges of values changed a published count, so they show nothing")
+            raise ContradictionError("exchanges of values changed a published count, so they prove nothing")
         return rows.codes, rng, [_small(some.counts_in(rows), self._k) for some in waiting[:_LOOKS]]
 
     def _clear(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
@@ -348,19 +371,19 @@ class Witnessing:
         return is_any
 
     def keep(self, masks: AnyCollection[Mask]) -> None:
-        """Go on beside some of the tables alone. What is cleared stays so; what a dropped table showed is new."""
+        """Continue with some of the tables only. Cleared combinations stay cleared; those of a dropped table are new."""
         cube, _, sensitive, k, supports = self._of
         self._of = cube, {*masks}, sensitive, k, supports
         public = self._public(masks)
-        new = [mask for mask in combined_margins(self._domain, public) if mask not in self._looked_at] if public else []
-        self._looked_at.update(new)
+        new = [mask for mask in combined_margins(self._domain, public) if mask not in self._examined] if public else []
+        self._examined.update(new)
         opened = list(_opened(self._base, new, self._k))
         self._small += sum(len(some.keys) for some in opened)
         self._waiting.extend(opened)
         self._tables = list(map(self._domain.margin, self._fixed(masks)))
 
     def _fixed(self, masks: AnyCollection[Mask]) -> list[Mask]:
-        """The largest margins that possible tables are to have."""
+        """Return the maximal margins whose counts possible tables must have."""
         supports = [self._domain.mask(support.cells.margin) for support in self._supports]
         largest = maximal_masks({*masks, *supports})
         telling = [mask for mask in largest if nonsensitive_part(self._domain, mask, self._sensitive) != mask]
@@ -370,8 +393,12 @@ class Witnessing:
         return sorted({nonsensitive_part(self._domain, mask, self._sensitive) for mask in masks} - {0})
 
 
+def _as_places(table: Mapping[str, CodeArray]) -> dict[str, CodeArray]:
+    return {a: codes.astype(np.intp) for a, codes in table.items()}
+
+
 class _Move(NamedTuple):
-    """Values of one attribute change places among rows that agree on it at a level, and on all else but `against`."""
+    """Exchange of values of an attribute among rows that agree on it at a level, and on all others but `against`."""
 
     attribute: str
     within: int
@@ -379,19 +406,19 @@ class _Move(NamedTuple):
 
 
 def _moves(domain: Domain, finest: Mapping[str, int], tables: Sequence[Mapping[str, int]]) -> list[_Move]:
-    alone, against = [], []
+    single, against = [], []
     for a in finest:
-        levels_told = {table[a] for table in tables if a in table and len(table) > 1}
-        # Within a level rows agree on what coarser tables show.
-        for level in sorted({*levels_told, domain.hierarchy(a).height} - {finest[a]}):
-            alone.append(_Move(a, level))
+        levels = {table[a] for table in tables if a in table and len(table) > 1}
+        # Rows that agree on a at a level have the same cells in tables that show it no finer.
+        for level in sorted({*levels, domain.hierarchy(a).height} - {finest[a]}):
+            single.append(_Move(a, level))
             others = {b for table in tables if table.get(a, level) < level for b in table if b != a}
             against += [_Move(a, level, b) for b in sorted(others)]
-    return alone + against
+    return single + against
 
 
 class _Rows:
-    """Rows that are counted, and whose values, at the finest levels of any table, may be exchanged."""
+    """Rows at the finest published levels, their counts, and exchanges of their values."""
 
     def __init__(
         self,
@@ -417,7 +444,7 @@ class _Rows:
         return column
 
     def keys(self, levels: Mapping[str, int]) -> CodeArray:
-        """Of each row the number of its cell of a margin; some equal and ordered ones beyond _MOST_CELLS."""
+        """Return the number of each row's cell of a margin."""
         radices = [self.domain.hierarchy(a).size(level) for a, level in levels.items()]
         return pack([self._column(a, level) for a, level in levels.items()], radices, self._rows)[0]
 
@@ -443,26 +470,26 @@ class _Rows:
                 {**{a: self.codes[a][one] for a in self.codes}, move.attribute: values[other]}
                 for one, other in (rows, rows[::-1])
             ]
-            rows = rows.compress(np.logical_and(*(allowed_rows(support, self.levels, own) for own in after)), axis=1)
+            rows = rows.compress(np.logical_and(*(allowed_rows(support, self.levels, new) for new in after)), axis=1)
         before = values[rows]
-        own = [pull for pull in pulls if move.attribute in pull.parts]
+        pulling = [pull for pull in pulls if move.attribute in pull.parts]
         gains: CountArray = np.zeros(rows.shape[1], dtype=np.int64)
-        for pull in own:
+        for pull in pulling:
             gains += pull.gains(rows, pull.steps(move.attribute, before))
         is_made = gains >= 0 if move.against is None else self._balanced(move, move.against, rows, gains)
         rows, before = rows.compress(is_made, axis=1), before.compress(is_made, axis=1)
-        for pull in own:
+        for pull in pulling:
             pull.numbers[rows] += pull.steps(move.attribute, before)
         values[rows] = before[::-1]
         self._dense = None
         for level in range(self.domain.hierarchy(move.attribute).height + 1):
             self._columns.pop((move.attribute, level), None)
 
-    def _finest(self, move: _Move, *, beside: str | None = None) -> dict[str, int]:
-        """The finest levels that tables show with the attribute, and with `beside`, finer than rows agree on it."""
+    def _finest(self, move: _Move, *, other: str | None = None) -> dict[str, int]:
+        """Return the finest levels that tables show with the attribute below the move's level, and with `other`."""
         finest: dict[str, int] = {}
         for table in self._tables:
-            if table.get(move.attribute, move.within) < move.within and (beside is None or beside in table):
+            if table.get(move.attribute, move.within) < move.within and (other is None or other in table):
                 for a, level in table.items():
                     finest[a] = min(level, finest.get(a, level))
         return finest
@@ -477,28 +504,28 @@ class _Rows:
         return np.stack([order[first], order[first + 1]])
 
     def _balanced(self, move: _Move, other: str, rows: IndexArray, gains: CountArray) -> BoolArray:
-        both = self._finest(move, beside=other)
-        codes, beside = (self._column(a, both[a])[rows] for a in (move.attribute, other))
-        changes = np.flatnonzero((codes[0] != codes[1]) & (beside[0] != beside[1]))
-        made: BoolArray = gains >= 0
-        made[changes] = False
-        codes, beside, gains = codes[:, changes], beside[:, changes], gains[changes]
+        both = self._finest(move, other=other)
+        codes, others = (self._column(a, both[a])[rows] for a in (move.attribute, other))
+        changes = np.flatnonzero((codes[0] != codes[1]) & (others[0] != others[1]))
+        is_made: BoolArray = gains >= 0
+        is_made[changes] = False
+        codes, others, gains = codes[:, changes], others[:, changes], gains[changes]
         rest = self.keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[rows[0, changes]]
-        columns = [*np.sort(codes, axis=0), *np.sort(beside, axis=0), rest]
+        columns = [*np.sort(codes, axis=0), *np.sort(others, axis=0), rest]
         kinds, _ = pack(columns, [int(column.max(initial=0)) + 1 for column in columns], len(rest))
-        ups, downs = _opposite(kinds, (codes[0] < codes[1]) == (beside[0] < beside[1]), gains)
+        ups, downs = _opposite(kinds, (codes[0] < codes[1]) == (others[0] < others[1]), gains)
         is_gaining = gains[ups] + gains[downs] >= 0
-        made[changes[ups[is_gaining]]] = made[changes[downs[is_gaining]]] = True
-        return made
+        is_made[changes[ups[is_gaining]]] = is_made[changes[downs[is_gaining]]] = True
+        return is_made
 
 
 def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[IndexArray, IndexArray]:
-    """Places of exchanges that go up, and of as many of the same kinds that go down, those that gain the most first."""
+    """Return places of upward exchanges, and of as many downward ones of the same kinds; the best come first."""
     by_gain = np.argsort(-gains.clip(-9_999, 9_999).astype(np.int16), kind="stable")  # sorted fast, as int16
     by_gain = by_gain[np.argsort(is_up[by_gain], kind="stable")]
     order = by_gain[grouped(kinds[by_gain])]
     begins, ups = begins_of(kinds[order]), is_up[order]
-    # Of each kind those that go down come first: the first that goes up stands so many places after the first of them.
+    # Downward exchanges of a kind come first; `downs` becomes the place of the first upward one within its kind.
     downs = np.cumsum(~ups)
     downs += ~ups[begins] - downs[begins]
     ranks = np.arange(len(order)) - begins - downs
@@ -507,7 +534,7 @@ def _opposite(kinds: CodeArray, is_up: BoolArray, gains: CountArray) -> tuple[In
 
 
 _ExactFloats: TypeAlias = NDArray[np.float32 | np.float64]
-"""Counts as floats of a size that holds each as it is."""
+"""Counts as floats that are exact."""
 
 
 def _small(counts: _ExactFloats | CountArray, k: int) -> BoolArray:
@@ -515,10 +542,10 @@ def _small(counts: _ExactFloats | CountArray, k: int) -> BoolArray:
 
 
 class _Pull:
-    """Combinations of some attributes that are to lose their rows, or to get more.
+    """Combinations of some attributes that should lose their rows, or get more.
 
-    parts: of each attribute what its values add to the number of a combination. weights: of each number, or of each of
-    `keys`, positive if one more row is better, negative if it is worse.
+    parts: for each attribute the contribution of its values to the number of a combination. weights: of each number, or
+    of each of `keys`; positive if one more row is better, negative if it is worse.
     """
 
     def __init__(
@@ -547,11 +574,11 @@ class _Pull:
 
 @dataclass(frozen=True, eq=False)
 class OpenCells:
-    """The open cells of some attributes at some of their levels: of one margin, or of several that are counted together.
+    """Open cells of one margin, or of a block of margins of the same attributes that are counted together.
 
-    levels: of each attribute, one for a margin. keys: of the cells, ascending, in a block with an axis for each attribute
-    and along it the values of one level after the other. counts: of the rows themselves. others: an attribute of which
-    the rows counted have any other value than the cell's; the last one of a margin.
+    levels: of each attribute, one for a margin. keys: of the cells, ascending. A block has an axis for each attribute,
+    and along it the values of one level after another. counts: in the first table. others: an attribute whose value in
+    the counted rows is any other than the cell's; the last one of a margin.
     """
 
     levels: Mapping[str, tuple[int, ...]]
@@ -562,9 +589,9 @@ class OpenCells:
 
     @classmethod
     def of_margin(cls, base: _Rows, levels: Mapping[str, int], k: int, others: str | None) -> "OpenCells":
-        """The small cells of a margin."""
+        """Return the small cells of a margin."""
         keys = np.unique(base.keys(levels))
-        if others is not None:  # also of a value that nobody has, beside values of the rest that few have
+        if others is not None:  # a value without rows counts too, if the other values have few rows
             rest, rows = np.unique(base.keys(_without_last(levels)), return_counts=True)
             values = np.arange(base.domain.hierarchy(others).size(levels[others]))
             keys = np.union1d(keys, rest[rows < k].astype(np.int64)[:, None] * len(values) + values)
@@ -576,21 +603,21 @@ class OpenCells:
 
     @classmethod
     def of_block(cls, base: _Rows, margins: Sequence[Mapping[str, int]], k: int, others: str | None) -> "OpenCells":
-        """The small cells of several margins of the same attributes."""
+        """Return the small cells of several margins of the same attributes."""
         levels = {a: tuple(sorted({margin[a] for margin in margins})) for a in margins[0]}
         nothing = np.zeros(0, dtype=np.int64)
         block = cls(levels, nothing, nothing, is_block=True, others=others)
-        sizes = [[base.domain.hierarchy(a).size(level) for level in own] for a, own in levels.items()]
+        sizes = [[base.domain.hierarchy(a).size(level) for level in of_attribute] for a, of_attribute in levels.items()]
         counts = block._counts(base, [np.arange(sum(of_levels)) for of_levels in sizes])
-        asked = np.zeros(counts.shape, dtype=np.bool_)
+        is_examined = np.zeros(counts.shape, dtype=np.bool_)
         for margin in margins:
-            places = [own.index(level) for own, level in zip(levels.values(), margin.values())]
-            asked[tuple(slice(sum(s[:place]), sum(s[: place + 1])) for s, place in zip(sizes, places))] = True
-        keys = np.flatnonzero(_small(counts, k) & asked)
+            places = [of_attribute.index(level) for of_attribute, level in zip(levels.values(), margin.values())]
+            is_examined[tuple(slice(sum(s[:place]), sum(s[: place + 1])) for s, place in zip(sizes, places))] = True
+        keys = np.flatnonzero(_small(counts, k) & is_examined)
         return replace(block, keys=keys.astype(np.int32), counts=counts.ravel()[keys].astype(smallest_code_dtype(k)))
 
     def counts_in(self, rows: _Rows) -> CountArray | _ExactFloats:
-        """Counts of the cells among other rows: shape (len(keys),)."""
+        """Return the counts of the cells among other rows: shape (len(keys),)."""
         if self.is_block:
             cells = np.unravel_index(self.keys, self._shape(rows.domain))
             used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
@@ -603,8 +630,25 @@ class OpenCells:
         distinct, inverse = np.unique(rest, return_inverse=True)
         return np.asarray(rows.cells(_without_last(levels), distinct)[inverse] - counts)
 
+    def without(self, domain: Domain, place: int) -> Support | None:
+        """Return the cells of the margin outside one open combination; None if they are too many."""
+        codes = dict(zip(self.levels, np.unravel_index([int(self.keys[place])], self._shape(domain))))
+        margin = dict[str, int]()
+        for a, levels in self.levels.items():
+            for level in levels:
+                margin[a] = level
+                if codes[a][0] < (size := domain.hierarchy(a).size(level)):
+                    break
+                codes[a] = codes[a] - size
+        if (size := domain.size(margin)) > _MOST_FORBIDDEN:
+            return None
+        every = np.unravel_index(np.arange(size), [domain.hierarchy(a).size(level) for a, level in margin.items()])
+        is_out = np.logical_or.reduce([(column != codes[a]) ^ (a == self.others) for a, column in zip(margin, every)])
+        ones = np.ones(np.count_nonzero(is_out))
+        return Support(Cells.of(domain, margin, {a: column[is_out] for a, column in zip(margin, every)}, ones), ones)
+
     def pull(self, rows: _Rows, k: int, rng: np.random.Generator) -> _Pull:
-        """The open cells, each to be emptied or filled: rather the way that is shorter."""
+        """Return the open cells with a weight for each: emptying or filling it, preferably the shorter way."""
         weights = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
         shape = self._shape(rows.domain)
         keys: CodeArray | None = self.keys
@@ -618,7 +662,7 @@ class OpenCells:
             shape = tuple(map(len, lifts))
         else:
             lifts = [rows.lift(a, level).astype(np.intp) for a, (level,) in self.levels.items()]
-            if self.others is not None:  # the others are fewer where the cell has more
+            if self.others is not None:  # there are fewer others if the cell has more
                 weights = -weights
         parts = {a: lift * prod(shape[place + 1 :]) for place, (a, lift) in enumerate(zip(self.levels, lifts))}
         return _Pull(parts, weights, keys, rows.codes)
@@ -627,7 +671,7 @@ class OpenCells:
         return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
 
     def _is_above(self, rows: _Rows, attribute: str) -> NDArray[np.float32]:
-        """1 where rows of a finest value count for one of the levels, else 0: shape (values along the axis, finest ones)."""
+        """Return 1 if a finest value counts for a value along the axis, else 0: shape (values, finest values)."""
         hierarchy, levels = rows.domain.hierarchy(attribute), self.levels[attribute]
         is_above = np.vstack([rows.lift(attribute, n) == np.arange(hierarchy.size(n))[:, None] for n in levels])
         return (~is_above if attribute == self.others else is_above).astype(np.float32)
@@ -638,8 +682,8 @@ class OpenCells:
 
 
 def _products(counts: _ExactFloats, factors: Sequence[NDArray[np.float32]]) -> _ExactFloats:
-    """Sums of an array with an axis in whose place the rows of each matrix stand."""
-    # The axis first of which the fewest places are left of its values.
+    """Return the product of an array with a matrix along each axis."""
+    # Axes that shrink the most come first.
     for axis in sorted(range(len(factors)), key=lambda axis: len(factors[axis]) / factors[axis].shape[1]):
         before, length, after = counts.shape[:axis], counts.shape[axis], counts.shape[axis + 1 :]
         if not after:
@@ -662,20 +706,20 @@ def _opened(base: _Rows, masks: Sequence[Mask], k: int) -> Iterator[OpenCells]:
         cells = prod(sum(map(domain.hierarchy(a).size, {margin[a] for margin in some})) for a in names)
         is_block = max(cells, domain.size({a: base.levels[a] for a in names})) <= _BLOCK
         for others in (None, *(names if len(names) <= _AT_ALL_LEVELS else ())):
-            # Of two values the others are those of the second, which is looked at itself.
-            asked = [m for m in some if others is None or domain.hierarchy(others).size(m[others]) > 2]
-            if asked and is_block and len(names) <= _AT_ALL_LEVELS:
-                opened = [OpenCells.of_block(base, asked, k, others)]
+            # Any other of two values is the second one, which is examined itself.
+            margins = [m for m in some if others is None or domain.hierarchy(others).size(m[others]) > 2]
+            if margins and is_block and len(names) <= _AT_ALL_LEVELS:
+                opened = [OpenCells.of_block(base, margins, k, others)]
             else:
                 ordered = sorted(names, key=lambda a: a == others)
-                opened = [OpenCells.of_margin(base, {a: m[a] for a in ordered}, k, others) for m in asked]
+                opened = [OpenCells.of_margin(base, {a: m[a] for a in ordered}, k, others) for m in margins]
             yield from (one for one in opened if len(one.keys))
 
 
 def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
-    """The margins whose cells are the combinations that a claim is about, of two values and more.
+    """Return the margins whose cells are the examined combinations of two values and more.
 
-    Raises TooManyCellsError where these are too many.
+    Raises TooManyCellsError if they are too many.
     """
     finest = reduce(or_, public, 0)
     attribute_masks = [domain.attribute_masks[place] for place in domain.places(finest)]
@@ -689,7 +733,7 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
             if len(margins) > MOST_MARGINS:
                 raise TooManyCellsError(
                     f"combinations of {len(attribute_masks)} attributes at their levels are more than the {MOST_MARGINS:,} "
-                    "tables that can be looked at; publish fewer columns or fewer levels"
+                    "tables that can be examined; publish fewer columns or fewer levels"
                 )
     if len(attribute_masks) <= FEW_ATTRIBUTES:
         for number in range(_AT_ALL_LEVELS + 1, len(attribute_masks)):
@@ -698,7 +742,5 @@ def combined_margins(domain: Domain, public: Sequence[Mask]) -> list[Mask]:
         raise TooManyCellsError(
             f"{cells:,} combinations of all attributes are too many to be numbered; publish fewer columns"
         )
-    shown_margins = [mask for mask in margins if not any(not mask & ~part for part in public)]
-    return sorted(
-        shown_margins, key=lambda mask: (list(domain.places(mask)), mask)
-    )  # those of the same attributes together
+    unpublished = [mask for mask in margins if not any(not mask & ~part for part in public)]
+    return sorted(unpublished, key=lambda mask: (list(domain.places(mask)), mask))  # by attributes, for `groupby`

@@ -38,13 +38,15 @@ themselves hold the truth in too few cases where all attributes follow one trait
 class Bounds(NamedTuple):
     """lower <= number <= upper for certain. sharp: whether both are proven to be attained, or approached.
 
-    open_labels: published values whose numbers have no end, because of which a bound is infinite or wide.
+    open_labels: published values whose numbers have no end, because of which a bound is infinite or wide. stated: what
+    the publisher says of the numbers of such labels, on which the bounds rest.
     """
 
     lower: float = -inf
     upper: float = inf
     sharp: bool = False
     open_labels: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
 
 
 class Interval(NamedTuple):
@@ -139,6 +141,11 @@ class Answer:
     def open_labels(self) -> tuple[str, ...]:
         """Published values whose numbers have no end, because of which a bound is infinite or wide."""
         return self._bounds.open_labels
+
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """Labels without an end, with the range in which their numbers lie, as the publisher says and nobody can check."""
+        return self._bounds.stated
 
     @property
     def exact(self) -> bool:

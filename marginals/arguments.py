@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from math import inf
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, cast
@@ -68,10 +68,7 @@ def elements_of(value: object, name: str, instead: str, kind: type | UnionType =
 
 def require_whole_number(value: object, name: str, least: int, most: int | None = None) -> None:
     """Raise InputError unless a value is a whole number within bounds, of Python or of NumPy."""
-    number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else least - 1
-    if number < least or (most is not None and number > most):
-        upwards = "on" if most is None else f"to {most:,}"
-        raise InputError(f"{name} is a whole number from {least:,} {upwards}, not {kind_of(value)}")
+    whole(least, most).check(value, name)
 
 
 def published_of(value: Any, name: str) -> Any:
@@ -90,8 +87,7 @@ def require_share(value: object, name: str) -> None:
         ...
     marginals.errors.InputError: suppression is a number from 0 to 1, not 2.5
     """
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) <= 1:
-        raise InputError(f"{name} is a number from 0 to 1, not {kind_of(value)}")
+    number(0, 1).check(value, name)
 
 
 def kind_of(value: object) -> str:
@@ -103,10 +99,16 @@ def kind_of(value: object) -> str:
 
 
 class Taken(NamedTuple):
-    """What an argument takes. words: after "is". test: whether a value is one."""
+    """What an argument takes. words: after "is". test: whether a value is one. read: of the first argument and a value."""
 
     words: str
     test: Callable[[Any], bool]
+    read: Callable[[Any, Any], Any] | None = None
+
+    def check(self, value: object, name: str, more: str = "") -> None:
+        """Raise InputError for a value that is none. more: what the message says besides."""
+        if not self.test(value):
+            raise InputError(f"{name} is {self.words}, not {kind_of(value)}{more}")
 
 
 def _is_number(value: object) -> bool:
@@ -179,13 +181,16 @@ def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                given = declared.bind(*args, **kwargs).arguments
+                bound = declared.bind(*args, **kwargs)
             except TypeError as error:
                 raise InputError(f"{function.__name__}: {error}; write {example}") from None
-            for name, value in given.items():
-                if name in taken and value is not declared.parameters[name].default and not taken[name].test(value):
-                    raise InputError(f"{name} is {taken[name].words}, not {kind_of(value)}; write {example}")
-            return function(*args, **kwargs)
+            for name, value in bound.arguments.items():
+                if name not in taken or value is declared.parameters[name].default:
+                    continue
+                taken[name].check(value, name, f"; write {example}")
+                if (read := taken[name].read) is not None:
+                    bound.arguments[name] = read(args[0], value)
+            return function(*bound.args, **bound.kwargs)
 
         return cast(Function, call)
 

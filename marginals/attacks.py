@@ -24,28 +24,24 @@ from checks.attacks.guesses import (
 )
 from checks.attacks.knowledge import (
     USUAL_BOUND,
-    CertainCell,
     CertainCells,
     Knowledge,
     Levels,
     PublishedCounts,
     Reconstruction,
     certain_cells,
-    certainly_small,
     published_counts,
     reconstruction,
-    smallest_class,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, Register
+from checks.claims import CountClaim, NoSmallCertain, Question, Register, answer, undecided
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
-from marginals.bundle.overlaps import counted_hierarchy
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     Bundles,
@@ -54,7 +50,6 @@ from marginals.bundle.together import (
     TablePair,
     by_table,
     common_refinement,
-    in_common,
     over_table,
     pairs_of_tables,
     published_views,
@@ -207,60 +202,6 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
             yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)
 
 
-@dataclass(frozen=True)
-class View:
-    """What some releases together tell of a margin. smallest: most rows that its smallest class can have."""
-
-    releases: tuple[str, ...]
-    reconstruction: Reconstruction
-    smallest: int
-
-
-@dataclass(frozen=True)
-class Composition:
-    """What readers can conclude about a sensitive attribute of one margin with all releases, and with each alone.
-
-    unknown: why not, by release.
-    """
-
-    sensitive: str
-    margin: Mapping[str, int]
-    together: View
-    each: tuple[View, ...]
-    unknown: Mapping[str, str]
-
-
-def composition(bundles: Bundles, together: BundleContent, model: MarginalModel) -> tuple[Composition, ...]:
-    """Return for each sensitive attribute that can be laid out what all releases tell, and each. model: of all together."""
-    hierarchies = {a: counted_hierarchy(together.collection, a) for a in together.domain.attributes}
-    models = [
-        (name, MarginalModel(in_common(published.collection, hierarchies), together.deadline))
-        for name, published in bundles
-    ]
-    names = tuple(name for name, _ in bundles)
-    compositions = []
-    for sensitive in together.sensitive:
-        if not (levels := sensitive_levels(model, sensitive)):
-            continue
-        try:
-            held = [_holding(names, model, levels, together.sensitive)]
-        except MarginalsError:  # what is too large or cannot be fitted is said of the attribute already
-            continue
-        unknown = {}
-        for name, alone in models:
-            try:
-                held.append(_holding((name,), alone, levels, together.sensitive))
-            except MarginalsError as error:
-                unknown[name] = str(error)
-        compositions.append(Composition(sensitive, levels, held[0], tuple(held[1:]), unknown))
-    return tuple(compositions)
-
-
-def _holding(names: tuple[str, ...], model: MarginalModel, levels: Mapping[str, int], sensitive: Sequence[str]) -> View:
-    bounds = model.frechet_bounds
-    return View(names, reconstruction(bounds, levels), smallest_class(bounds, levels, sensitive))
-
-
 CERTAIN_SECONDS = 10.0
 """To look for what is certain; most releases need one or two."""
 
@@ -371,23 +312,10 @@ class Minimality:
 
 
 @dataclass(frozen=True)
-class NonsensitiveSmall:
-    """Whether a combination of up to three nonsensitive attributes certainly has a count below a limit, as `cell` has.
-
-    proven_by: the claim that proves that none has, or empty. is_complete: whether all were looked at.
-    """
-
-    below: int
-    proven_by: str = ""
-    cell: CertainCell | None = None
-    is_complete: bool = True
-
-
-@dataclass(frozen=True)
 class Attacks:
     """All measures of one release, or of several together.
 
-    left_out: why, by sensitive attribute. certain: by sensitive attribute. compositions: of several releases. apart:
+    left_out: why, by sensitive attribute. certain: by sensitive attribute. apart:
     the measures of each release, if they cannot be put together for the reason that `note` gives; published,
     nonsensitive and likely are None then. changes: of releases of a table that changed; the rest is apart. unmeasured:
     the parts for which the time was over. impossible: pairs of labels that readers are taken to know nobody to have.
@@ -397,13 +325,12 @@ class Attacks:
     thresholds: tuple[Threshold, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     minimality: Minimality | None = None
-    compositions: tuple[Composition, ...] = ()
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
     apart: Mapping[str, "Attacks"] = field(default_factory=dict)
     note: str = ""
     changes: tuple[TableChange, ...] = ()
     published: PublishedCounts | None = None
-    nonsensitive: NonsensitiveSmall | None = None
+    nonsensitive: Finding | None = None
     likely: LikelySmall | None = None
     register: tuple[RegisterReaders, ...] = ()
     unmeasured: tuple[str, ...] = ()
@@ -560,9 +487,6 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         "readers with a register": lambda: {"register": register_readers(published, truth)},
         "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
         "guesses of sensitive values": across_classes,
-        "what each release adds": lambda: {
-            "compositions": composition(bundles, published, model) if len(bundles) > 1 else ()
-        },
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
         "what is certain": lambda: {"certain": certainties(published)},
@@ -580,23 +504,19 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
 
 
 _NONSENSITIVE_SECONDS = 5.0
-"""To look for small counts of nonsensitive attributes, where no claim proves that there are none."""
+"""Seconds to prove that no combination of nonsensitive values is certain to be small, if no claim does."""
 
 
-def _nonsensitive_small(published: BundleContent) -> NonsensitiveSmall:
-    below = small_below(published)
-    for claim, finding in zip(published.claims, published.verify().checks):
-        # k-combinatorial anonymity, and with a junction tree a least cell: a class that can have rows can have k or more.
-        if not isinstance(claim, CountClaim) or (claim.is_about_single_margins and claim.least_cell is None):
-            continue
-        if claim.least_count >= below and finding.holds:
-            return NonsensitiveSmall(below, f"{finding.criterion} {claim.k}")
-    collection = published.everything
-    shown_attributes = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
-    views = {attribute: published_views(collection, attribute) for attribute in shown_attributes}
-    deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
-    cell = certainly_small(_known(published), views, below, deadline)
-    return NonsensitiveSmall(below, cell=cell, is_complete=not deadline.is_over)
+def _nonsensitive_small(published: BundleContent) -> Finding:
+    budget = FULL.until(_in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS))
+    claim = NoSmallCertain(small_below(published))
+    try:
+        question = Question(
+            published.without_impossible(claim), published.sensitive, budget, witnesses=published.witnesses
+        )
+    except MarginalsError as error:
+        return undecided(claim, str(error))
+    return answer(claim, question)
 
 
 CORE_ALONE = "the tables without the further ones"

@@ -6,7 +6,7 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import inf, nan, prod
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.answers import Answer, Bounds, Of, answer, frame_of
-from marginals.arguments import kind_of, require
 from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
@@ -23,6 +22,7 @@ from marginals.estimates import Attributes, Rows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import LabelNumbers
+from marginals.tables.intervals import Range as LabelRange
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
@@ -51,21 +51,23 @@ class Scale:
     """Which numbers the values of an attribute are, where labels do not say all.
 
     values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
+    meanings: what the publisher says that labels mean; a range bounds the numbers of a label without an end.
     """
 
     values: Mapping[str, float] | None = None
     limits: Limits | None = None
+    meanings: Mapping[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        require(self.values, Mapping | None, "values", 'the number of each label, such as {"low": 1, "high": 2}')
-        if self.limits is not None and not _is_range(self.limits):
-            raise InputError(f"limits are a least and a largest number, such as (0, 110), not {kind_of(self.limits)}")
+    @property
+    def changes_numbers(self) -> bool:
+        """Whether somebody says more of the numbers than the labels do."""
+        return self.values is not None or self.limits is not None
 
     def numbers(self, attribute: str, model: MarginalModel) -> LabelNumbers:
         """Which numbers the rows of each base value may have. Raises InputError where no label is one."""
         hierarchy = model.domain.hierarchy(attribute)
         if self.values is not None:
-            return LabelNumbers.given(attribute, hierarchy, self.values)
+            return LabelNumbers.from_values(attribute, hierarchy, self.values)
         numbers = LabelNumbers.of(attribute, hierarchy)
         if self.limits is None:
             return numbers
@@ -74,14 +76,16 @@ class Scale:
             raise InputError(f"no value of {attribute!r} lies within the limits {low:g} to {high:g}")
         return numbers.within(low, high)
 
-
-def _is_range(limits: object) -> bool:
-    return (
-        isinstance(limits, tuple | list)
-        and len(limits) == 2
-        and all(isinstance(end, int | float | np.number) for end in limits)
-        and limits[0] <= limits[1]
-    )
+    def stated_ends(self, hierarchy: Hierarchy) -> tuple[FloatArray, FloatArray]:
+        """Return the least and largest numbers of base values under labels without an end, as far as they are stated."""
+        low, high = np.full(hierarchy.size(0), -inf), np.full(hierarchy.size(0), inf)
+        for label, meaning in self.meanings.items() if self.values is None else ():
+            own, stated = LabelRange.of(label), LabelRange.of(meaning)
+            if own is not None and stated is not None and own.is_open and own.holds(stated) and not stated.is_point:
+                for level in range(hierarchy.height):
+                    inside = hierarchy.lift(0, level) == hierarchy.code(label, level)
+                    low[inside], high[inside] = float(stated.low), float(stated.high)
+        return low, high
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,8 +130,9 @@ class Amounts:
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         size = self._hierarchy.size(self._finest)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        np.minimum.at(low, self.places[self._counting], self.numbers.low[self._counting])
-        np.maximum.at(high, self.places[self._counting], self.numbers.high[self._counting])
+        numbers = self.numbers.within(*self.scale.stated_ends(self._hierarchy))
+        np.minimum.at(low, self.places[self._counting], numbers.low[self._counting])
+        np.maximum.at(high, self.places[self._counting], numbers.high[self._counting])
         has_none = low > high
         return np.where(has_none, 0.0, low), np.where(has_none, 0.0, high)
 
@@ -181,6 +186,19 @@ class Amounts:
         is_open = self._open[0] | self._open[1]
         return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
 
+    @property
+    def stated(self) -> tuple[str, ...]:
+        """The labels without an end whose meanings bound the numbers of possible rows."""
+        low, high = self.scale.stated_ends(self._hierarchy)
+        is_used = self._counting & ((low > self.numbers.low) | (high < self.numbers.high))
+        labels = self._hierarchy.labels
+        over = {
+            labels[level][self._hierarchy.lift(0, level)[code]]
+            for code in np.flatnonzero(is_used)
+            for level in range(self._hierarchy.height)
+        }
+        return tuple(f"{label} is {meaning}" for label, meaning in self.scale.meanings.items() if label in over)
+
     @cached_property
     def is_sharp(self) -> bool:
         """Whether one published table shows the attribute and the condition, so that every bound is approached."""
@@ -233,7 +251,7 @@ class Amounts:
         expected = model.expected_within({self.attribute: 0}, self.rows.estimated)
         points = self.numbers.points
         spans = self.numbers.high - self.numbers.low
-        spread = self.numbers.whole & (spans > 0) & np.isfinite(spans)
+        spread = self.numbers.is_whole & (spans > 0) & np.isfinite(spans)
         sizes = np.where(spread, np.floor(self.numbers.high) - np.ceil(self.numbers.low) + 1, 1)
         if sizes.sum() > _LAID_OUT:
             sizes, spread = np.ones(len(sizes)), np.zeros_like(spread)
@@ -312,12 +330,12 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
     def bounds() -> Bounds:
         found = ends()
         assert found is not None, "where nothing is possible nothing is expected"
-        return Bounds(*found, amounts.is_sharp or found.is_known, amounts.open_labels)
+        return Bounds(*found, amounts.is_sharp or found.is_known, amounts.open_labels, amounts.stated)
 
     model, rows = amounts.model, amounts.rows
     counted = float(amounts.estimated(model).rows.sum())
     of = Of(counted, max(model.expected_in(rows.estimated) - counted, 0.0))
-    clips = amounts.scale != Scale()
+    clips = amounts.scale.changes_numbers or bool(amounts.stated)
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 
@@ -360,24 +378,14 @@ def quantile(
     model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: Scale
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
-    amounts = _amounts(model, attribute, where, scale)
-    if not isinstance(probability, Sequence | np.ndarray):
-        return _quantile(amounts, _probabilities([probability])[0])
-    probabilities = _probabilities(probability)
-    return frame_of([_quantile(amounts, each) for each in probabilities], probabilities)
-
-
-def _quantile(amounts: Amounts, probability: float) -> Answer:
-    return _answer(
-        amounts, lambda estimated: estimated.quantile(probability), lambda: amounts.quantile_range(probability)
-    )
-
-
-def _probabilities(probabilities: object) -> "pd.Index[float]":
     import pandas as pd
 
-    if isinstance(probabilities, str | bytes) or not isinstance(probabilities, Sequence | np.ndarray):
-        raise InputError("quantiles are asked for by a probability or a list of them, such as [0.5]")
-    if not all(isinstance(p, int | float | np.number) and 0 <= p <= 1 for p in probabilities):
-        raise InputError("a quantile is asked for with a probability from 0 to 1")
-    return pd.Index(list(map(float, probabilities)), name="probability")
+    amounts = _amounts(model, attribute, where, scale)
+
+    def found(q: float) -> Answer:
+        return _answer(amounts, lambda estimated: estimated.quantile(q), lambda: amounts.quantile_range(q))
+
+    if not isinstance(probability, Sequence | np.ndarray):
+        return found(float(probability))
+    probabilities = pd.Index(list(map(float, probability)), name="probability")
+    return frame_of(list(map(found, probabilities)), probabilities)

@@ -28,6 +28,7 @@ from models.inference.two_by_two import (
     are_sums_known,
     extremes,
     ratio,
+    share_bounds,
     tighten,
 )
 from models.programs.nested_counts import Range
@@ -199,10 +200,7 @@ def share(model: MarginalModel, part: Where, where: Where) -> Answer:
     if not whole.upper:
         raise InputError("no row with these values is possible, so there is nothing to take a share of")
     outside = rows.and_of(_negated(meant)) if len(meant) == 1 else None
-    rest = _range(outside, whole)
-    most_inside, least_inside = min(within.upper, whole.upper), max(within.lower, whole.lower - rest.upper)
-    rest = Range(max(rest.lower, whole.lower - most_inside), min(rest.upper, whole.upper - least_inside))
-    ends = Range(_part(least_inside, rest.upper, 1.0), _part(most_inside, rest.lower, 0.0))
+    ends = Range(*map(float, share_bounds(within, _range(outside, whole), whole)))
 
     def ask(table: MarginalModel) -> float:
         return ratio(table.expected_in(inside.estimated), table.expected_in(rows.estimated))
@@ -215,8 +213,3 @@ def share(model: MarginalModel, part: Where, where: Where) -> Answer:
     is_sharp = is_told and (_are_shown(rows, inside) or (whole.is_known and inside.bounds().sharp))
     basis = weakest([inside.basis({}), rows.basis({})]) if known else inside.basis({})
     return answer(model, ask, basis, lambda: Bounds(*ends, is_sharp), of=of, clips=True)
-
-
-def _part(count: float, rest: float, otherwise: float) -> float:
-    """The share of a count; where both are 0, that of the tables in which another count is not."""
-    return count / (count + rest) if count + rest > 0 else otherwise

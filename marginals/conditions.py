@@ -11,7 +11,7 @@
     operand    = column | number | text
     list       = "[" [ constant { "," constant } ] "]"          constants: all numbers or all texts; also in parentheses
     sign       = "==" | "!=" | "<" | "<=" | ">" | ">="          != only between operands
-    column     = a word, a name between backticks, or any name that the table has
+    column     = a word, a name between backticks, or a name that the table has and that is not read otherwise
     text       = characters between quotes, as in Python
 
 Between parentheses, & | ~ stand for and, or and not, and bind as in Python. A choice is the notation of queries, such as
@@ -26,11 +26,11 @@ A condition may also be a mapping, `{"age": "20-39", "race": ["White", "Black"]}
 texts, all of which must hold.
 """
 
+import ast
 import re
 import warnings
-from ast import literal_eval
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
@@ -214,24 +214,19 @@ def in_message(condition: object) -> str:
 
 
 QUOTED = r"""'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*\""""
-_BLANK = re.compile(r"\s*")
-_TEXT = re.compile(rf"(?:[rRuU]?(?:'''.*?'''|\"\"\".*?\"\"\"|{QUOTED})\s*)+", re.DOTALL)
-_NUMBER = re.compile(r"(?:\d[\w.]*|\.\d\w*)(?:(?<=[eE])[-+]\d+)?")
 _BACKTICKS = re.compile(r"`([^`\n]+)`")
 _WORD = re.compile(r"[^\W\d]\w*")
-_RESERVED = {"and", "or", "not", "in", "is", "None"}
-_COMPARED = re.compile(r"\s*(==|!=|<=|>=|<|>|not\s+in\b|in\b)\s*")
-_NOT = re.compile(r"not\b")
-_JOINTS: tuple[tuple[int, re.Pattern[str], type[Conjunction] | type[Disjunction]], ...] = (
-    (0, re.compile(r"\s*or\b"), Disjunction),
-    (1, re.compile(r"\s*and\b"), Conjunction),
-    (3, re.compile(r"\s*\|"), Disjunction),
-    (4, re.compile(r"\s*&"), Conjunction),
+_TOKEN = re.compile(
+    rf"(?P<blank>\s+)|(?P<text>[rRuU]?(?:'''.*?'''|\"\"\".*?\"\"\"|{QUOTED}))|(?P<column>{_BACKTICKS.pattern})"
+    rf"|(?P<number>(?:\d[\w.]*|\.\d\w*)(?:(?<=[eE])[-+]\d+)?)|(?P<word>{_WORD.pattern})|(?P<sign>.)",
+    re.DOTALL,
 )
-"""Joints by the strength with which they bind, the weakest first; `not` binds as 2 does, `~` stronger than all."""
+_READ_OTHERWISE = re.compile(rf"{_WORD.pattern}|{PLAIN}|{QUOTED}|(?:.*\W)?(?:and|or|not)(?:\W.*)?", re.DOTALL)
+"""Names that are a word, or that read as a constant or as several terms; the latter stand between backticks."""
 
-_NEGATED, _TIGHTEST = 2, 5
-_JOINED_TIGHTLY, _AFTER_COMPARISON = re.compile(r"\s*[&|]"), re.compile(r"\s*(?:$|\)|(?:and|or)\b)")
+_NOT = re.compile(r"not\b")
+_RESERVED = {"and", "or", "not", "in", "is", "None", "True", "False"}
+_SIGNS = {ast.Eq: "==", ast.NotEq: "==", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 _SIGN = re.compile(r"\s*(?:[=!<>]=?|(?<!\w)(?:not\s+)?in\b)")
 _CHOICE = re.compile(r"\s*=(?!=)\s*|\s+(not\s+)?in\s+|\s*(?=[<>])")
@@ -246,190 +241,153 @@ _ENDS = 50
 
 
 class _Reader:
-    """Reading of one condition from the left, by recursive descent; the rest begins at `_place`."""
+    """Reading of one condition: a scan marks the choices and the columns in it, and Python's parser reads the rest."""
 
     def __init__(self, condition: str, names: Collection[str], is_value: IsValue | None) -> None:
-        self._text, self._place, self._depth = condition.strip(), 0, 0
+        self._text = condition.strip()
         self._names = sorted(names, key=len, reverse=True)
         self._is_value = is_value
+        self._marked: list[Column | Formula] = []
 
     def formula(self) -> Formula:
-        formula = self._formula(0)
-        if self._place < len(self._text):
-            raise self._unreadable()
-        return formula
-
-    def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        if (match := pattern.match(self._text, self._place)) is not None:
-            self._place = match.end()
-        return match
-
-    def _take_sign(self, sign: str) -> bool:
-        self._take(_BLANK)
-        is_next = self._text.startswith(sign, self._place)
-        self._place += len(sign) * is_next
-        return is_next
-
-    def _formula(self, strength: int) -> Formula:
-        formula = self._term(strength)
-        while joint := next((j for j in _JOINTS if j[0] >= strength and j[1].match(self._text, self._place)), None):
-            terms = [formula]
-            while self._take(joint[1]):
-                terms.append(self._formula(joint[0] + 1))
-            formula = joint[2](tuple(terms))
-        return formula
-
-    def _term(self, strength: int) -> Formula:
-        self._take(_BLANK)
-        start, depth = self._place, self._depth
-        if (choice := self._choice(of_values=True)) is not None:
-            return choice
-        if strength <= _NEGATED and self._take(_NOT):
-            return Negation(self._inside(_NEGATED))
-        if self._take_sign("~"):
-            return Negation(self._inside(_TIGHTEST))
         try:
-            return self._comparison(strength, any_name=False)
-        except InputError as error:
-            problem, self._place, self._depth = error, start, depth
-        if (choice := self._choice(of_values=False)) is not None:
-            return choice
+            try:
+                return self._formula(self._parsed(any_name=False))
+            except InputError as error:
+                problem = error
+            with suppress(InputError):
+                return self._formula(self._parsed(any_name=True))
+        except (RecursionError, MemoryError):
+            raise self._too_deep() from None
+        raise problem
+
+    def _parsed(self, *, any_name: bool) -> ast.expr:
+        self._marked.clear()
+        source = "".join(self._pieces(any_name)).strip()
         try:
-            return self._comparison(strength, any_name=True)
-        except InputError:
-            self._place, self._depth = start, depth
-        if not self._take_sign("("):
-            raise problem
-        formula = self._inside(0)
-        self._require_sign(")")
-        return formula
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # backslashes that escape nothing
+                return ast.parse(source, mode="eval").body
+        except (SyntaxError, ValueError, Warning):
+            raise self._unreadable() from None
 
-    def _inside(self, strength: int) -> Formula:
-        with self._deeper():
-            return self._formula(strength)
-
-    @contextmanager
-    def _deeper(self) -> Iterator[None]:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise self._refusal(f"goes deeper than {_DEEPEST} parentheses; make it several rules")
-        yield
-        self._depth -= 1
-
-    def _require_sign(self, sign: str) -> None:
-        if not self._take_sign(sign):
-            raise self._unreadable()
-
-    def _comparison(self, strength: int, *, any_name: bool) -> Formula:
-        first: Operand | None = self._operand(any_name)
-        compared: list[Formula] = []
-        while sign := self._take(_COMPARED):
-            if sign[1][-1] == "n":
-                if not isinstance(first, Column):
-                    raise self._unreadable()
-                membership = Membership(first, self._list())
-                compared.append(membership if sign[1] == "in" else Negation(membership))
-                first = None  # with a list nothing else is compared
+    def _pieces(self, any_name: bool) -> Iterator[str]:
+        place, begins, deep, negated = 0, True, 0, 0
+        while place < len(self._text):
+            if begins and (choice := self._choice(place)) is not None:
+                yield self._mark(choice[0])
+                place, begins, negated = choice[1], False, 0
                 continue
-            second = self._operand(any_name)
-            if first is None:
-                raise self._unreadable()
-            if not isinstance(first, Column) and not isinstance(second, Column):
-                raise self._refusal("compares constants with each other; compare columns with constants")
-            is_negated = sign[1] == "!="
-            comparison = Comparison(first, "==" if is_negated else sign[1], second)
-            compared.append(Negation(comparison) if is_negated else comparison)
-            first = second
-        if strength > _NEGATED or (compared and _JOINED_TIGHTLY.match(self._text, self._place)):
-            raise self._refusal("combines comparisons by & or |; put each of them in parentheses")
-        if not compared or not _AFTER_COMPARISON.match(self._text, self._place):
-            raise self._unreadable()
-        return compared[0] if len(compared) == 1 else Conjunction(tuple(compared))
+            if any_name and (name := self._name(place)) is not None:
+                yield self._mark(Column(name))
+                place, begins, negated = place + len(name), False, 0
+                continue
+            match = _TOKEN.match(self._text, place)
+            assert match is not None, "any character is a token"
+            place, kind, token = match.end(), match.lastgroup, match[0]
+            if token == "#":
+                raise self._refusal("has a # outside quotes; quote a column by backticks")
+            if kind == "blank":
+                yield " "
+                continue
+            deep += (token in "([") - (token in ")]")
+            is_negation = token in ("not", "~")
+            negated = negated + 1 if is_negation else negated if token == "(" else 0
+            if deep + negated > _DEEPEST:
+                raise self._too_deep()
+            begins = is_negation or token in ("and", "or", "(", "&", "|")
+            if kind == "column" or (kind == "word" and token not in _RESERVED):
+                token = self._mark(Column(token.strip("`")))
+            yield token
 
-    def _operand(self, any_name: bool) -> Operand:
-        self._take(_BLANK)
-        if any_name and (name := self._name()) is not None:
-            return Column(name)
-        if self._take_sign("("):
-            with self._deeper():
-                operand = self._operand(any_name)
-            self._require_sign(")")
-            return operand
-        if text := self._take(_TEXT):
-            return self._constant(text[0])
-        is_negative = self._take_sign("-")
-        self._take(_BLANK)
-        if number := self._take(_NUMBER):
-            return self._constant("-" * is_negative + number[0])
-        if quoted := self._take(_BACKTICKS):
-            return Column(quoted[1])
-        word = self._take(_WORD)
-        if word is None or is_negative or word[0] in _RESERVED:
-            raise self._unreadable()
-        if word[0] in ("True", "False"):
-            raise self._refusal(f"compares with {word[0]}; write it as the text '{word[0]}', or as the table spells it")
-        return Column(word[0])
+    def _mark(self, part: "Column | Formula") -> str:
+        self._marked.append(part)
+        return f" _{len(self._marked) - 1} "
 
-    def _name(self) -> str | None:
+    def _name(self, place: int) -> str | None:
         for name in self._names:
-            end = self._place + len(name)
-            if not _WORD.fullmatch(name) and self._text.startswith(name, self._place):
-                rest = self._text[end:].lstrip()
+            if not _READ_OTHERWISE.fullmatch(name) and self._text.startswith(name, place):
+                rest = self._text[place + len(name) :].lstrip()
                 if not rest or rest[0] in "=!<>)&|" or re.match(r"(in|not|and|or)\b", rest):
-                    self._place = end
                     return name
         return None
 
-    def _list(self) -> tuple[Constant, ...]:
-        closing = "]" if self._take_sign("[") else ")"
-        if closing == ")" and not self._take_sign("("):
-            raise self._refusal("needs a list of constants after in, all numbers or all texts")
-        values: list[Operand] = []
-        while not self._take_sign(closing):
-            values.append(self._operand(any_name=False))
-            if not self._take_sign(","):
-                self._require_sign(closing)
-                break
+    def _formula(self, node: ast.expr) -> Formula:
+        match node:
+            case ast.Name(id=mark) if not isinstance(choice := self._marked[int(mark[1:])], Column):
+                return choice
+            case ast.BoolOp(op=op, values=terms):
+                return (Conjunction if isinstance(op, ast.And) else Disjunction)(tuple(map(self._formula, terms)))
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as op, left=left, right=right):
+                both = (self._formula(left), self._formula(right))
+                return Conjunction(both) if isinstance(op, ast.BitAnd) else Disjunction(both)
+            case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=term):
+                return Negation(self._formula(term))
+            case ast.Compare(left=first, ops=signs, comparators=others):
+                compared = tuple(map(self._compared, [first, *others], signs, others))
+                return compared[0] if len(compared) == 1 else Conjunction(compared)
+        raise self._unreadable()
+
+    def _compared(self, left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Formula:
+        first = self._operand(left)
+        if isinstance(sign, ast.In | ast.NotIn):
+            if not isinstance(first, Column):
+                raise self._unreadable()
+            membership = Membership(first, self._list(right))
+            return membership if isinstance(sign, ast.In) else Negation(membership)
+        second = self._operand(right)
+        if type(sign) not in _SIGNS:
+            raise self._unreadable()
+        if not isinstance(first, Column) and not isinstance(second, Column):
+            raise self._refusal("compares constants with each other; compare columns with constants")
+        comparison = Comparison(first, _SIGNS[type(sign)], second)
+        return Negation(comparison) if isinstance(sign, ast.NotEq) else comparison
+
+    def _operand(self, node: ast.expr) -> Operand:
+        match node:
+            case ast.Name(id=mark) if isinstance(column := self._marked[int(mark[1:])], Column):
+                return column
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr()) | ast.UnaryOp(op=ast.Invert()):
+                raise self._refusal("combines comparisons by & or |; put each of them in parentheses")
+            case ast.Constant(value=bool() as word):
+                raise self._refusal(f"compares with {word}; write it as the text '{word}', or as the table spells it")
+            case ast.Constant(value=str() as text):
+                if not _is_text(text):
+                    raise self._refusal("spells a NUL or a half of a surrogate pair, which are no text")
+                return text
+            case ast.Constant(value=int() | float() as number):
+                if not abs(number) < EXACT:
+                    raise self._refusal("has a number of 2**53 or more, beyond which not all are told apart")
+                return number
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant() as positive):
+                if not isinstance(constant := self._operand(positive), str | Column):
+                    return -constant
+        raise self._unreadable()
+
+    def _list(self, node: ast.expr) -> tuple[Constant, ...]:
+        values = list(map(self._operand, node.elts if isinstance(node, ast.List | ast.Tuple) else [node]))
         constants = tuple(value for value in values if not isinstance(value, Column))
         if len(constants) < len(values) or len({isinstance(value, str) for value in constants}) > 1:
             raise self._refusal("needs a list of constants after in, all numbers or all texts")
         return constants
 
-    def _constant(self, literal: str) -> Constant:
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")  # backslashes that escape nothing
-                value = literal_eval(f"({literal})")
-        except (SyntaxError, ValueError, MemoryError, Warning):
-            raise self._unreadable() from None
-        if isinstance(value, str):
-            if not _is_text(value):
-                raise self._refusal("spells a NUL or a half of a surrogate pair, which are no text")
-            return value
-        if not isinstance(value, int | float):
-            raise self._unreadable()
-        if not abs(value) < EXACT:
-            raise self._refusal("has a number of 2**53 or more, beyond which not all are told apart")
-        return value
-
-    def _choice(self, *, of_values: bool) -> "Formula | None":
-        """Choice that begins here. `of_values`: only a choice of values of its column."""
-        beginning = self._beginning(self._place)
+    def _choice(self, place: int) -> tuple[Formula, int] | None:
+        """Return the choice that begins at a place, and its end: of values of its column, or whatever it names."""
+        beginning = self._beginning(place)
         begin = beginning and _CHOICE.match(self._text, beginning[1])
         if not beginning or not begin:
             return None
         name, after_name = beginning
         start, end = begin.end(), None
-        if not of_values and _IS_CHOICE.match(self._text, after_name):
-            end = next(end for end, is_certain in self._ends(start) if is_certain)
-        elif of_values and self._is_value is not None:
+        if self._is_value is not None:
             ends = [end for end, _ in islice(self._ends(start), _ENDS)]
             end = next((end for end in reversed(ends) if self._is_value(name, self._text[start:end].strip())), None)
+        if end is None and not _NOT.match(self._text, place) and _IS_CHOICE.match(self._text, after_name):
+            end = next(end for end, is_certain in self._ends(start) if is_certain)
         if end is None:
             return None
-        self._place = end
         choice = Choice(Column(name), (self._text[start:end].strip(),))
-        return Negation(choice) if begin[1] else choice
+        return Negation(choice) if begin[1] else choice, end
 
     def _beginning(self, place: int) -> tuple[str, int] | None:
         if quoted := _BACKTICKS.match(self._text, place):
@@ -469,9 +427,10 @@ class _Reader:
     def _refusal(self, problem: str) -> InputError:
         return InputError(f"the condition {in_message(self._text)} {problem}")
 
+    def _too_deep(self) -> InputError:
+        return self._refusal(f"goes deeper than {_DEEPEST} parentheses; make it several rules")
+
     def _unreadable(self) -> InputError:
-        if self._text[self._place :].lstrip().startswith("#"):
-            return self._refusal("has a # outside quotes; quote a column by backticks")
         return self._refusal(
             "cannot be read; it compares columns with constants, such as \"age > 80 and sex == 'Female'\""
         )
@@ -498,6 +457,10 @@ class NoValueError(_ConditionError):
     """Error of a text that means none of the values of an attribute."""
 
 
+class AmbiguousWordError(InputError):
+    """Error of a meaning that several labels have, or that is another value's label."""
+
+
 class NothingInRangeError(NoValueError):
     """Error of a range in which none of the values of an attribute lies, though they are numbers."""
 
@@ -507,7 +470,7 @@ def unquoted(text: str) -> str | None:
     if not re.fullmatch(QUOTED, text.strip(), re.DOTALL):
         return None
     try:
-        return str(literal_eval(text.strip()))
+        return str(ast.literal_eval(text.strip()))
     except (SyntaxError, ValueError):
         return None
 
@@ -574,13 +537,14 @@ class Labels:
     """Labels of an attribute.
 
     `finest`: its finest published level. `of_table`: whether base values are those of a table; their numbers are
-    exact, whatever labels are above them.
+    exact, whatever labels are above them. `words`: the meanings of some labels, such as "Female" of 2.
     """
 
     attribute: str
     hierarchy: Hierarchy
     finest: int = 0
     of_table: bool = False
+    words: Mapping[str, str] = field(default_factory=dict)
 
     def meaning_of(self, text: str) -> Meaning:
         """Meaning of a text among the labels: base values, and those for which it is not decided.
@@ -621,19 +585,31 @@ class Labels:
     def labelled(self, text: str) -> BoolArray | None:
         """Base values under a label; None for none. Of several meanings of a label its finest published level counts.
 
-        A number has one label, however the text spells it.
+        A number has one label, however the text spells it. A meaning stands for its label. Raises InputError for a
+        meaning of several labels, or one that is another value's label.
         """
+        labels = [label for label, word in self.words.items() if word == text != label]
+        if (level := self._level_of(text)) is not None:
+            labels.append(f"{text}@{level}")
+        if len(labels) > 1:
+            choices = " or ".join(map(repr, labels))
+            raise AmbiguousWordError(f"{text!r} does not name one value of {self.attribute!r}; write {choices} instead")
+        return self._under(labels[0] if labels and level is None else text)
+
+    def _level_of(self, text: str) -> int | None:
+        levels = (n for n in range(self.hierarchy.height + 1) if self.hierarchy.code(text, n) is not None)
+        return min(levels, key=lambda level: (level < self.finest, level), default=None)
+
+    def _under(self, text: str) -> BoolArray | None:
         hierarchy = self.hierarchy
-        levels = [level for level in range(hierarchy.height + 1) if hierarchy.code(text, level) is not None]
-        if levels:
-            level = min(levels, key=lambda level: (level < self.finest, level))
+        if (level := self._level_of(text)) is not None:
             return np.asarray(hierarchy.lift(0, level) == hierarchy.code(text, level))
         label, _, chosen = text.rpartition("@")
         if label and chosen.isdecimal() and int(chosen) <= hierarchy.height:
             code = hierarchy.code(label, int(chosen))
             return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
         canonical = POINT.canonical(text)
-        return None if canonical == text or has_leading_zero(text) else self.labelled(canonical)
+        return None if canonical == text or has_leading_zero(text) else self._under(canonical)
 
     def parts(self, text: str) -> Sequence[str]:
         """Texts with | between them; a | within quotes divides nothing, unless the pieces are labels."""
@@ -678,7 +654,8 @@ class Labels:
             )
         published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
         finest = f"the finest that are published, at level {self.finest}, are"
-        suggestion = suggested(text, list(dict.fromkeys(published)), finest)
+        names = [*published, *(word for label, word in self.words.items() if label in published)]
+        suggestion = suggested(text, list(dict.fromkeys(names)), finest)
         return NoValueError(self.attribute, f"{self.attribute!r} has no published value {text!r}; {suggestion}")
 
     @property

@@ -33,7 +33,7 @@ _WORK = {
 
 
 def criterion_clause(criterion: Diversity) -> str:
-    """What holds in every class, as a clause.
+    """Say in a clause what holds in every class.
 
     >>> print(criterion_clause(Distinct(3)))
     at least 3 sensitive values remain possible
@@ -118,7 +118,7 @@ def _times(criterion: Recursive | PdRecursive) -> str:
 
 
 def criterion_reached(criterion: Diversity, value: float) -> str:
-    """What a class reaches, beside what is demanded.
+    """Say what a class reaches, and what is demanded.
 
     >>> criterion_reached(Distinct(3), 2)
     '2 values (limit: at least 3)'

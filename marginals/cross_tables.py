@@ -13,7 +13,7 @@ from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
 from models.graphs.basis import CERTAIN, Basis, Kind
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
-from models.inference.two_by_two import shares
+from models.inference.two_by_two import share_bounds
 from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain
 
@@ -144,10 +144,7 @@ def _share_bounds(
         bounds = meant.by(down if summed else across)
         whole = np.expand_dims(bounds.lower.ravel(), summed), np.expand_dims(bounds.upper.ravel(), summed)
     others = [end.sum(axis=summed, keepdims=True) - end for end in (lower, upper)]
-    upper = np.minimum(upper, np.maximum(whole[1] - others[0], 0))
-    lower = np.maximum(lower, whole[0] - others[1])
-    rest = np.maximum(others[0], whole[0] - upper), np.minimum(others[1], whole[1] - lower)
-    return shares((lower, upper), rest), bool(np.array_equal(*whole))
+    return share_bounds(cells, (others[0], others[1]), whole), bool(np.array_equal(*whole))
 
 
 def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) -> dict[str, dict[str, str]]:

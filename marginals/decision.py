@@ -137,6 +137,22 @@ class Decision:
         }
 
 
+@dataclass(frozen=True)
+class Approval:
+    """The steward's half of a decision: what was approved, and by whom. It covers rows, so it stays beside the table.
+
+    digest: of all that decides the bytes of the release. roles: of each column. is_reviewed: whether somebody confirmed
+    them. names: by office, empty if nobody typed one. statement: what was ticked.
+    """
+
+    decision: Decision
+    digest: str
+    roles: Mapping[str, str]
+    is_reviewed: bool
+    names: Mapping[str, str]
+    statement: str
+
+
 def _decided(table: ContingencyTable, sensitive: tuple[str, ...]) -> DecidedTable:
     labels = {}
     for name, codes in zip(table.attributes, table.codes):

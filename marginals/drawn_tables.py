@@ -56,12 +56,12 @@ def _within(
     low, high = told.low[codes], told.high[codes]
     numbers = told.points[codes].copy()
     spread = np.isfinite(low) & np.isfinite(high) & (low < high)
-    width = high - low + told.whole[codes]
+    width = high - low + told.is_whole[codes]
     slope = np.clip(_slopes(told, codes, others), -_STEEPEST, _STEEPEST)
     half = np.where(np.abs(slope) < 1e-6, 1e-6, slope) / 2
     place = (half - 1 + np.sqrt((1 - half) ** 2 + 4 * half * rng.random(len(codes)))) / (2 * half)
     inside = low + np.clip(place, 0, 1 - 1e-9) * width
-    numbers[spread] = np.where(told.whole[codes], np.floor(inside), inside)[spread]
+    numbers[spread] = np.where(told.is_whole[codes], np.floor(inside), inside)[spread]
     return numbers
 
 
@@ -75,14 +75,18 @@ def _slopes(told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArr
     order = order[np.isfinite(told.low[order]) & np.isfinite(told.high[order])]
     place = np.full(len(told.low), -1)
     place[order] = np.arange(len(order))
-    widths = (told.high - told.low + told.whole)[order]
-    rows = np.bincount(place[codes][place[codes] >= 0], minlength=len(order)).astype(np.float64)
-    slopes = _steps((rows / np.where(widths > 0, widths, 1))[:, None])[place[codes], 0]
+    at = place[codes]
+    known = at >= 0  # rows whose label has both ends
+    at = at[known]
+    widths = (told.high - told.low + told.is_whole)[order]
+    rows = np.bincount(at, minlength=len(order)).astype(np.float64)
+    slopes = np.zeros(len(codes))
+    slopes[known] = _steps((rows / np.where(widths > 0, widths, 1))[:, None])[at, 0]
     for other, size in others:
-        cells = np.bincount(place[codes] * size + other, minlength=len(order) * size)[: len(order) * size]
-        shares = (cells.reshape(len(order), size) + 1 / size) / (rows[:, None] + 1)
-        slopes = slopes + _steps(shares)[place[codes], other]
-    return np.where(place[codes] >= 0, slopes, 0.0)
+        beside = other[known]
+        cells = np.bincount(at * size + beside, minlength=len(order) * size).reshape(len(order), size)
+        slopes[known] += _steps((cells + 1 / size) / (rows[:, None] + 1))[at, beside]
+    return slopes
 
 
 def _steps(densities: FloatArray) -> FloatArray:

@@ -178,10 +178,10 @@ class Rows:
             most = self.possibly.bounds(seconds)
         return CountBounds(least.lower, most.upper, least.sharp and most.sharp)
 
-    @property
+    @cached_property
     def is_in_doubt(self) -> bool:
         """Whether the condition cannot be judged of some published value."""
-        return any(np.any(meaning.possibly & ~meaning.surely) for meaning in self.meanings.values())
+        return not all(np.array_equal(meaning.possibly, meaning.surely) for meaning in self.meanings.values())
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """How many there are of each value of a margin, for certain: axes in its order."""
@@ -199,7 +199,7 @@ class Rows:
     def unjudged(self) -> "tuple[Unjudged, ...]":
         """The values that the condition cannot be judged of and that rows may have which meet all other conditions."""
         found = []
-        for attribute, meaning in self.meanings.items():
+        for attribute, meaning in self.meanings.items() if self.is_in_doubt else ():
             rows = Rows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
             if meaning.unjudged.any() and (most := rows.bounds().upper):
                 labels = self.model.domain.hierarchy(attribute).labels[0]

@@ -4,7 +4,7 @@ A bundle is itself a Data Package, which any reader of that standard opens.
 
 >>> from marginals.example import release
 >>> network = factors(release)
->>> network.labels["sex"], [factor.variables for factor in network.factors]
+>>> network.labels["sex"], [*network.factors]
 (('Female', 'Male'), [('age', 'diagnosis'), ('sex', 'diagnosis')])
 >>> print(uai_text(network)[:20])
 MARKOV
@@ -17,12 +17,11 @@ MARKOV
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
-from itertools import chain
+from itertools import chain, combinations
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 import numpy as np
@@ -42,42 +41,24 @@ from models.arrays import FloatArray
 from models.errors import TooManyCellsError
 from models.inference.beside_core import ModelBesideCore
 from models.inference.calibrated_tree import CELL_LIMIT, CalibratedTree
-from models.inference.marginal_model import MarginalModel
 
 if TYPE_CHECKING:
     import duckdb
     import polars
 
 
-class Modelled(Protocol):
-    """What has a distribution: a release, or a model that was selected."""
-
-    @property
-    def model(self) -> MarginalModel:
-        """The distribution."""
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """Nonnegative values, one axis a variable, in the order of `variables`."""
-
-    variables: tuple[str, ...]
-    values: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class LabelledFactors:
-    """Factors, and for each variable the labels of its states, in order."""
+class Network(NamedTuple):
+    """A Markov network: the labels of the states of each variable, and the values of each factor by its variables."""
 
     labels: Mapping[str, tuple[str, ...]]
-    factors: tuple[Factor, ...]
+    factors: Mapping[tuple[str, ...], FloatArray]
 
 
-def factors(release: Modelled) -> LabelledFactors:
-    """One factor a set of variables: the product, over the cliques of these, of probabilities given the separator to the
-    parent. Other programs refuse a second factor of the same variables.
+def factors(release: Any) -> Network:
+    """Return one factor a set of variables: the product, over its cliques, of probabilities given the parent's separator.
 
-    Raises TooManyCellsError for a clique that is too large to be laid out, InputError for a release with further tables.
+    release: whatever has a `model`. Other programs refuse a second factor of the same variables. Raises
+    TooManyCellsError for a clique that is too large to be laid out, InputError for a release with further tables.
     """
     if isinstance(release.model, ModelBesideCore):
         raise InputError(
@@ -91,7 +72,7 @@ def factors(release: Modelled) -> LabelledFactors:
     for clique in range(len(tree.cliques)):
         variables, values = _factor(tree, labels, clique)
         by_scope[variables] = by_scope.get(variables, 1.0) * values
-    return LabelledFactors(labels, tuple(Factor(*factor) for factor in by_scope.items()))
+    return Network(labels, by_scope)
 
 
 def _factor(
@@ -218,20 +199,20 @@ def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "d
 # are plain decimals, since not every reader takes exponents. The format has no names.
 
 
-def uai_text(network: LabelledFactors) -> str:
+def uai_text(network: Network) -> str:
     """A Markov network in the format; variables are numbered in the order of `network.labels`."""
     number = {variable: str(n) for n, variable in enumerate(network.labels)}
     lines = ["MARKOV", str(len(number)), " ".join(str(len(labels)) for labels in network.labels.values())]
     lines.append(str(len(network.factors)))
-    lines += [" ".join([str(len(f.variables)), *(number[v] for v in reversed(f.variables))]) for f in network.factors]
-    for factor in network.factors:
-        distinct, places = np.unique(factor.values.T, return_inverse=True)
+    lines += [" ".join([str(len(scope)), *(number[v] for v in reversed(scope))]) for scope in network.factors]
+    for values in network.factors.values():
+        distinct, places = np.unique(values.T, return_inverse=True)
         texts = [np.format_float_positional(value, trim="0") for value in distinct]
-        lines += ["", str(factor.values.size), " ".join(map(texts.__getitem__, places.ravel().tolist()))]
+        lines += ["", str(values.size), " ".join(map(texts.__getitem__, places.ravel().tolist()))]
     return "\n".join(lines) + "\n"
 
 
-def write_uai(release: Modelled, path: str | Path) -> dict[str, tuple[str, ...]]:
+def write_uai(release: Any, path: str | Path) -> dict[str, tuple[str, ...]]:
     """Write the maxent distribution of a release; return the variables in the order of their numbers, with their labels.
 
     Raises InputError if it cannot be written, or if nothing is published that could be.
@@ -243,7 +224,7 @@ def write_uai(release: Modelled, path: str | Path) -> dict[str, tuple[str, ...]]
     return dict(network.labels)
 
 
-def to_pgmpy(release: Modelled) -> Any:
+def to_pgmpy(release: Any) -> Any:
     """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
     try:
         with warnings.catch_warnings():
@@ -255,10 +236,10 @@ def to_pgmpy(release: Modelled) -> Any:
     network = factors(release)
     model = DiscreteMarkovNetwork()
     model.add_nodes_from(network.labels)
-    for factor in network.factors:
-        names = {variable: list(network.labels[variable]) for variable in factor.variables}
-        model.add_edges_from((a, b) for i, a in enumerate(factor.variables) for b in factor.variables[i + 1 :])
-        model.add_factors(DiscreteFactor(list(factor.variables), factor.values.shape, factor.values, state_names=names))
+    for scope, values in network.factors.items():
+        names = {variable: list(network.labels[variable]) for variable in scope}
+        model.add_edges_from(combinations(scope, 2))
+        model.add_factors(DiscreteFactor(list(scope), values.shape, values, state_names=names))
     return model
 
 

@@ -5,7 +5,7 @@ A class of settings has such a table in its fields, by which configs are read an
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
@@ -18,11 +18,12 @@ Hint = Callable[[str, Collection[str]], str]
 
 @dataclass(frozen=True)
 class Key:
-    """Values that a key takes. must: these in words that follow "the key X must". required: whether it has to be there."""
+    """A key of a section: what it takes, the same in words that follow "the key X must", and its default if it has one."""
 
     takes: Callable[[Any], bool]
     must: str
     required: bool = False
+    default: Any = None
 
     def check(self, where: str, value: Any) -> Any:
         """The value. Raises InputError naming the key, which is called `where`."""
@@ -31,7 +32,7 @@ class Key:
         return value
 
     def of_each(self, where: str, table: Mapping[str, Any]) -> dict[str, Any]:
-        """The values of a table, each of which is such a one."""
+        """Return the values of a table, if each is taken."""
         return {name: self.check(f"{where}.{name}", value) for name, value in table.items()}
 
 
@@ -50,14 +51,14 @@ REPLACED: Mapping[str, str] = {
 """Keys that were taken out, and what there is instead."""
 
 
-def known_are(_key: str, keys: Collection[str]) -> str:
-    """List the keys that there are."""
-    return f"known are {', '.join(keys)}"
+def known_are(_key: str, names: Collection[str]) -> str:
+    """Name all keys."""
+    return f"known are {', '.join(names)}"
 
 
-def check_keys(content: Mapping[str, Any], keys: Iterable[str], prefix: str = "", hint: Hint = known_are) -> None:
+def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "", hint: Hint = known_are) -> None:
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
-    names = [prefix + key for key in keys]
+    names = [prefix + key for key in names]
     for key in content:
         if instead := REPLACED.get(prefix + key):
             raise InputError(f"the key {prefix}{key} was taken out: {instead}")
@@ -66,14 +67,14 @@ def check_keys(content: Mapping[str, Any], keys: Iterable[str], prefix: str = ""
 
 
 def section(content: object, name: str, keys: Keys, hint: Hint = known_are) -> dict[str, Any]:
-    """A section by its table of keys. Raises InputError for another key, a value that a key does not take, or none."""
+    """A section by its table of keys, with defaults. Raises InputError for another key, one that is not taken, or none."""
     if not isinstance(content, dict):
         raise InputError(f"{name} must be a section [{name}]").about(name)
     check_keys(content, keys, f"{name}.", hint)
     for key, kind in keys.items():
         if key in content or kind.required:
             kind.check(f"{name}.{key}", content.get(key))
-    return content
+    return {key: kind.default for key, kind in keys.items() if kind.default is not None} | content
 
 
 def setting(default: Any, key: Key) -> Any:
@@ -84,8 +85,14 @@ def setting(default: Any, key: Key) -> Any:
 
 
 def keys_of(settings: type[Any]) -> dict[str, Key]:
-    """Return the keys of a class of settings."""
-    return {of.name: of.metadata.get("key", ANY) for of in fields(settings)}
+    """Return the keys of a class of settings, with the defaults of its fields."""
+
+    def default_of(of: Field[Any]) -> Any:
+        if of.default_factory is not MISSING:
+            return of.default_factory()
+        return None if of.default is MISSING else of.default
+
+    return {of.name: replace(of.metadata.get("key", ANY), default=default_of(of)) for of in fields(settings)}
 
 
 def check_settings(settings: Any) -> None:
@@ -95,48 +102,48 @@ def check_settings(settings: Any) -> None:
 
 
 def is_number(value: object) -> bool:
-    """Return whether something is a number, and no truth value."""
+    """True if something is a number, and no truth value."""
     is_comparable = not isinstance(value, Decimal) or not value.is_nan()
     return isinstance(value, Number) and not isinstance(value, bool | complex) and is_comparable
 
 
 def is_whole(value: object) -> bool:
-    """Return whether something is a whole number, of Python or of NumPy, and no truth value."""
+    """True if something is a whole number, of Python or of NumPy, and no truth value."""
     return isinstance(value, Integral) and not isinstance(value, bool)
 
 
 def is_text(value: object) -> bool:
-    """Return whether something is text."""
+    """True if something is text."""
     return isinstance(value, str)
 
 
 def is_table(value: object) -> bool:
-    """Return whether something is a table."""
+    """True if something is a table."""
     return isinstance(value, dict)
 
 
 def is_finite(value: object) -> bool:
-    """Return whether something is a finite number."""
+    """True if something is a finite number."""
     return is_number(value) and (isinstance(value, int) or isfinite(value))  # type: ignore[arg-type]
 
 
 def are(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
-    """Return whether something is a list of such."""
+    """Return whether something is a list of such values."""
     return lambda values: isinstance(values, list | tuple) and all(map(kind, values))
 
 
 ANY = Key(lambda _: True, "")
-"""Key whose value is checked elsewhere."""
+"""Key that is checked elsewhere."""
 
 FLAG = Key(lambda value: isinstance(value, bool), "be true or false")
 TEXTS = Key(are(is_text), "be a list of texts")
 
 
 def text(must: str, required: bool = False) -> Key:
-    """A text."""
+    """Return the key of a text."""
     return Key(is_text, must, required)
 
 
 def one_of(choices: Collection[str], spell: Callable[[Any], str] = json.dumps) -> Key:
-    """Return the key that takes one of some texts."""
+    """Return the key of one of some texts."""
     return Key(lambda value: is_text(value) and value in choices, f"be {' or '.join(map(spell, choices))}")

@@ -24,7 +24,7 @@ import numpy as np
 from checks.attacks.algorithm import CertainRange, FittedLevelDisclosure, level_told
 from marginals.bundle.content import BundleContent
 from marginals.tables.attribute import MISSING
-from marginals.tables.group_names import GroupNaming, Listing
+from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import unnamed_ladder
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, IndexArray
@@ -66,13 +66,13 @@ def _examined(
     naming, ladder = truth.naming.get(name), truth.ladders[name]
     if not isinstance(naming, GroupNaming) or not ladder.is_by_counts:
         return replace(disclosure, note="its levels were fitted to more than how often each value occurs")
-    if naming.listing is Listing.OCCURRING and not (naming.scale and naming.scale.is_gapless):
+    if naming.listing == "occurring" and not (naming.scale and naming.scale.is_gapless):
         return replace(disclosure, note="no list says which values there can be")
     hierarchy, counted = truth.domain.hierarchy(name), truth.cube.table(truth.domain.mask({name: 0}))
-    if name in truth.counts_missing and naming.missing is None and naming.listing is not Listing.PUBLIC:
+    if name in truth.counts_missing and naming.missing is None and naming.listing != "public":
         # None is missing here, but nothing that is published says so.
-        missing, given = naming.given.size(naming.start), naming.given.with_value_apart(MISSING)
-        naming, hierarchy = replace(naming, given=given, missing=missing), hierarchy.with_value_apart(MISSING)
+        missing, given = naming.hierarchy.size(naming.start), naming.hierarchy.with_value_apart(MISSING)
+        naming, hierarchy = replace(naming, hierarchy=given, missing=missing), hierarchy.with_value_apart(MISSING)
     base = np.bincount(counted.codes[0], counted.counts, hierarchy.size(0)).astype(np.int64)
     levels = sorted({margin[name] for margin in collection.margins if name in margin})
     shown = _Shown(naming, ladder, hierarchy, levels, base, published.least_count, name in published.sensitive)
@@ -95,7 +95,7 @@ class _Shown:
     @cached_property
     def counts(self) -> CountArray:
         """The rows of the values that were merged."""
-        return _lifted(self.naming.given, self.naming.start, self.base)
+        return _lifted(self.naming.hierarchy, self.naming.start, self.base)
 
     @cached_property
     def _labels(self) -> set[tuple[Any, ...]]:
@@ -105,7 +105,7 @@ class _Shown:
         """The rows of each group of the finest level and its labels; and its values, where a release tells them."""
         codes = np.flatnonzero(rows)
         labels = [np.array(ladder.labels[level])[ladder.lift(levels[0], level)[codes]] for level in levels]
-        if self.naming.listing is not Listing.PUBLIC:
+        if self.naming.listing != "public":
             return {*zip(rows[codes].tolist(), *labels)}
         members = self.naming.members(ladder, levels[0])
         return {*zip(rows[codes].tolist(), *labels, (tuple(members[code].tolist()) for code in codes))}
@@ -123,7 +123,7 @@ class _Shown:
 
     def is_given_by(self, counts: CountArray) -> bool:
         """Whether a table with so many rows of each merged value is published with the same counts and labels."""
-        given, start = self.naming.given, self.naming.start
+        given, start = self.naming.hierarchy, self.naming.start
         base = np.zeros(given.size(0), dtype=np.int64)
         base[np.unique(given.lift(0, start), return_index=True)[1]] = counts
         ladder = unnamed_ladder(self.naming, base, self.fitted.k)
@@ -180,7 +180,7 @@ def _with_small_values(shown: _Shown, disclosure: FittedLevelDisclosure, deadlin
 
 def _sets(naming: GroupNaming, parts: Sequence[_Part]) -> dict[str, IndexArray]:
     """The values whose counts are not known, and the nodes of the given hierarchy above them, by their labels."""
-    given, start = naming.given, naming.start
+    given, start = naming.hierarchy, naming.start
     unknown = np.array(sorted(value for values, _ in parts for value in values.tolist()), dtype=np.intp)
     sets: dict[str, IndexArray] = {}
     for level in range(start, given.height):
@@ -197,7 +197,7 @@ def _parts(shown: _Shown) -> Iterator[_Part]:
     groups = list(zip(naming.members(shown.hierarchy, finest), rows))
     occurring = naming.named(shown.hierarchy, finest, shown.base, shown.least).occurring
     is_clear = [
-        naming.listing is Listing.PUBLIC
+        naming.listing == "public"
         or (count > 0 and occurring.get(label) != 0 and not _has_two_meanings(naming, members, label))
         for (members, count), label in zip(groups, labels)
     ]
@@ -222,7 +222,7 @@ def _vectors(values: IndexArray, rows: int) -> CountArray | None:
 
 def _has_two_meanings(naming: GroupNaming, members: IndexArray, label: str) -> bool:
     """Whether some other values are called like it in the given hierarchy, by which a label may have got a number, too."""
-    given, start = naming.given, naming.start
+    given, start = naming.hierarchy, naming.start
     text = label if given.code(label, start) is not None else re.sub(r" \([0-9]+\)$", "", label)
     codes = ((level, given.code(text, level)) for level in range(start, given.height))
     return any(
@@ -236,7 +236,7 @@ def _merging(
     shown: _Shown, members: IndexArray, others: Sequence[tuple[IndexArray, int]], smallest: int
 ) -> Callable[[CountArray], bool]:
     """Whether the members of a group with some counts are merged, and with nothing else. others: the other groups."""
-    naming, given, start = shown.naming, shown.naming.given, shown.naming.start
+    naming, given, start = shown.naming, shown.naming.hierarchy, shown.naming.start
     sizes = [size for size in thresholds(shown.fitted.k, int(shown.base.sum())) if size <= smallest]
     rest = np.array([rows + 1 for _, rows in others], dtype=np.int64)  # ties are no reason to be merged with them
     apart = int(np.flatnonzero(members == naming.missing)[0]) if naming.missing in members else None
@@ -278,7 +278,7 @@ def _some_vectors(shown: _Shown, parts: Sequence[_Part], sets: Mapping[str, Inde
     """Vectors that change one group, so that a value has no rows or enough; as long as it is among the sets."""
     for values, vectors in parts:
         for place, value in enumerate(values.tolist()):
-            label = shown.naming.given.labels[shown.naming.start][value]
+            label = shown.naming.hierarchy.labels[shown.naming.start][value]
             tried = _moved(shown.counts[values], place, shown.least) if vectors is None else vectors
             tried = tried[(tried[:, place] == 0) | (tried[:, place] >= shown.least)]
             for rows in tried[:: max(len(tried) // _FEW, 1)]:

@@ -1,7 +1,8 @@
-"""What messages are made of: text of strangers made harmless, what somebody may have meant, and what to install."""
+"""Parts of messages: harmless text of strangers, what somebody may have meant, and what to install."""
 
 import textwrap
 from collections.abc import Sequence
+from fractions import Fraction
 
 from checks import PROJECT
 
@@ -10,7 +11,7 @@ _LONGEST = 1000
 
 
 def printable(text: str) -> str:
-    r"""One line in which control, formatting and unassigned characters stand as escapes, and which has an end.
+    r"""Return a line of bounded length in which characters that cannot be seen stand as escapes.
 
     >>> printable("red: \x1b[31m, two" + chr(10) + "lines")
     'red: \\x1b[31m, two\\nlines'
@@ -23,13 +24,22 @@ _FEW = 10
 """Smaller counts of rows are not told in what can leave the house: configs, messages and errors."""
 
 
-def few(count: int, whole: int = 0) -> str:
-    """A count of rows in words that tell no small one, and no small rest of a whole.
+def few(count: int, rows: int = 0) -> str:
+    """Count rows in words that tell no small number, and no small rest of all rows.
 
     >>> few(0), few(3), few(1200), few(598, 600)
     ('0', 'few', '1,200', 'nearly 600')
     """
-    return f"nearly {whole:,}" if 0 < whole - count < _FEW else "few" if 0 < count < _FEW else f"{count:,}"
+    return f"nearly {rows:,}" if 0 < rows - count < _FEW else "few" if 0 < count < _FEW else f"{count:,}"
+
+
+def share_in_words(share: Fraction) -> str:
+    """Return a whole percentage, which tells no small count.
+
+    >>> share_in_words(Fraction(1, 3)), share_in_words(Fraction(1, 999)), share_in_words(Fraction(999, 1000))
+    ('33', 'under 1', '99')
+    """
+    return "under 1" if 100 * share < 1 else str(min(99, round(100 * share)))
 
 
 LONGEST_WORDS = 200
@@ -37,7 +47,7 @@ LONGEST_WORDS = 200
 
 
 def is_words(text: object) -> bool:
-    """Whether something is one line of text that can be printed as it is, as titles, descriptions and labels are.
+    """True if something is one line of text that can be printed as it is, as titles, descriptions and labels are.
 
     >>> is_words("body mass index"), is_words("two" + chr(10) + "lines"), is_words("")
     (True, False, True)
@@ -62,7 +72,7 @@ _SHOWN = 12
 """Names that are listed where none is close."""
 
 
-def did_you_mean(text: str, known: Sequence[str]) -> str:
+def did_you_mean(text: str, names: Sequence[str]) -> str:
     """A question naming what is known and much alike; empty where nothing is.
 
     >>> did_you_mean("diagnosys", ["age", "diagnosis"])
@@ -73,18 +83,18 @@ def did_you_mean(text: str, known: Sequence[str]) -> str:
     from models.tables.hierarchy import SUPPRESSED  # loaded here: NumPy comes with it
 
     close = (
-        [k for k in known if k.rstrip(SUPPRESSED) == text]
-        or get_close_matches(text, known)
-        or [k for k in known if k.lower() == text.lower()]
+        [k for k in names if k.rstrip(SUPPRESSED) == text]
+        or get_close_matches(text, names)
+        or [k for k in names if k.lower() == text.lower()]
     )
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 
-def suggested(text: str, known: Sequence[str], otherwise: str) -> str:
+def suggested(text: str, names: Sequence[str], otherwise: str) -> str:
     """A question naming what is much alike, or else what is known, after the words `otherwise`."""
-    if question := did_you_mean(text, known):
+    if question := did_you_mean(text, names):
         return question
-    return f"{otherwise} {first_few(known, _SHOWN)}"
+    return f"{otherwise} {first_few(names, _SHOWN)}"
 
 
 def first_few(values: Sequence[str], most: int = 3) -> str:

@@ -21,7 +21,7 @@ from marginals.messages import LONGEST_WORDS, is_words
 
 @dataclass(frozen=True)
 class AppliedDemand:
-    """What a rule says, the claims of a release that keep it, and the finding on each; None until they are judged."""
+    """Demand of a rule: its text, the claims of a release that keep it, and their findings; None until they are judged."""
 
     says: str
     claims: tuple[Claim, ...]
@@ -29,16 +29,16 @@ class AppliedDemand:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it is proven to be kept."""
-        found = self.findings
-        return Verdict.UNDECIDED if found is None else verdict_of_all(finding.verdict for finding in found)
+        """Verdict on all claims together."""
+        findings = self.findings
+        return Verdict.UNDECIDED if findings is None else verdict_of_all(finding.verdict for finding in findings)
 
 
 @dataclass(frozen=True)
 class AppliedRule:
-    """A rule with its demands as claims of one release. unchecked: what no check here does.
+    """Rule with its demands as claims of one release. unchecked: demands that no check covers.
 
-    release: which one was judged, where several are, each by itself.
+    release: the one that was judged, where there are several.
     """
 
     name: str
@@ -49,9 +49,9 @@ class AppliedRule:
     release: str = ""
 
     @classmethod
-    def from_json(cls, stated: object) -> "AppliedRule":
-        """The rule that a bundle states. Raises CriterionError for what is none."""
-        match stated:
+    def from_json(cls, content: object) -> "AppliedRule":
+        """Read the rule that a bundle states. Raises CriterionError for other content."""
+        match content:
             case {"name": str(name), "title": str(title), "source": str(source), "demands": list(demands), **others}:
                 unchecked = others.get("unchecked", [])
                 says = [demand.get("says") if isinstance(demand, dict) else None for demand in demands]
@@ -63,62 +63,62 @@ class AppliedRule:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """The rule as a bundle states it, with the verdicts once it is judged, without the findings themselves."""
-        stated: dict[str, Any] = {"name": self.name, "title": self.title, "source": self.source}
-        stated["demands"] = [
+        """Return the rule as a bundle states it, with the verdicts once it is judged, without the findings."""
+        content: dict[str, Any] = {"name": self.name, "title": self.title, "source": self.source}
+        content["demands"] = [
             {"says": d.says} | ({} if d.findings is None else {"verdict": d.verdict}) | {"claims": d.claims}
             for d in self.demands
         ]
-        told: dict[str, Any] = {"unchecked": self.unchecked, "release": self.release}
+        others: dict[str, Any] = {"unchecked": self.unchecked, "release": self.release}
         if any(demand.findings is not None for demand in self.demands):
-            told["verdict"] = self.verdict
-        return stated | {name: each for name, each in told.items() if each}
+            others["verdict"] = self.verdict
+        return content | {name: value for name, value in others.items() if value}
 
     @property
     def verdict(self) -> Verdict:
-        """Whether all demands are proven to be kept."""
+        """Verdict on all demands together."""
         return verdict_of_all(demand.verdict for demand in self.demands)
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of all demands."""
+        """Claims of all demands."""
         return tuple(claim for demand in self.demands for claim in demand.claims)
 
-    def stating(self, stated: Callable[[Claim], Claim]) -> "AppliedRule":
-        """The same rule with each claim put in another way."""
-        demands = (AppliedDemand(d.says, tuple(map(stated, d.claims))) for d in self.demands)
+    def stating(self, form_of: Callable[[Claim], Claim]) -> "AppliedRule":
+        """Replace each claim by the same one in another form."""
+        demands = (AppliedDemand(d.says, tuple(map(form_of, d.claims))) for d in self.demands)
         return replace(self, demands=tuple(demands))
 
-    def judged(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "AppliedRule":
-        """The rule with what was found of its claims, all of which are among those given."""
+    def with_findings(self, claims: Sequence[Claim], findings: Sequence[Finding]) -> "AppliedRule":
+        """Add the findings on its claims, all of which are among those that are passed."""
         of = claims.index
         demands = (replace(d, findings=tuple(findings[of(claim)] for claim in d.claims)) for d in self.demands)
         return replace(self, demands=tuple(demands))
 
 
-def _applied_demand(stated: Mapping[str, Any]) -> AppliedDemand:
-    claims = stated.get("claims")
+def _applied_demand(content: Mapping[str, Any]) -> AppliedDemand:
+    claims = content.get("claims")
     if not isinstance(claims, list) or not claims or not all(isinstance(claim, dict) for claim in claims):
         raise CriterionError("a demand of a rule has a list of claims")
-    return AppliedDemand(stated["says"], tuple(map(parse_claim, claims)))
+    return AppliedDemand(content["says"], tuple(map(parse_claim, claims)))
 
 
 COUNTS = ("k_link", "k_combinatorial", "min_cell")
-"""The keys of [privacy] that demand a least count."""
+"""Keys of [privacy] that demand a least count."""
 
 _KEYS = (*COUNTS, "diversity")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _FOLDER = Path(__file__).parent / "rules"
 _MOST_BYTES = 1 << 16
 _MOST = 20
-"""Demands of a rule, and sentences about what is not checked."""
+"""Most demands of a rule, and most sentences about things that are not checked."""
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A demand: what the source says, and what it is checked as, a key of [privacy] with its value.
+    """Demand as the source says it, and the key of [privacy] with its value that checks it.
 
-    Raises InputError or CriterionError for what is not one.
+    Raises InputError or CriterionError for anything else.
     """
 
     says: str
@@ -139,19 +139,18 @@ class Demand:
 
     @property
     def diversity(self) -> Diversity | None:
-        """The diversity that is demanded; None where a count is."""
+        """Diversity that is demanded; None where a count is."""
         return parse_diversity(self.value) if isinstance(self.value, str) else None
 
     def claims(self, sensitive: tuple[str, ...]) -> tuple[Claim, ...]:
-        """What a release with these sensitive attributes claims that keeps it."""
+        """Return the claims of a release with these sensitive attributes that keep it."""
         return Requirements(sensitive, **{self.key: self.diversity or self.value}).claims  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
 class NamedRule:
-    """A rule by its name, with what it demands of a release.
+    """Rule by its name, with its demands of a release. unchecked: demands of the source that no check covers.
 
-    source: where it can be read. unchecked: what the source demands too, or what else to look at, that no check here does.
     A rule never changes under its name: an agency's new number is a new rule.
 
     >>> rule = named_rule("cms-11")
@@ -168,21 +167,21 @@ class NamedRule:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise InputError(f"the name of a rule has small letters, digits and -, 40 at most, not {self.name!r}")
-        said = [("says", demand.says) for demand in self.demands] + [("unchecked", line) for line in self.unchecked]
-        for key, line in [("title", self.title), ("source", self.source), *said]:
+        lines = [("says", demand.says) for demand in self.demands] + [("unchecked", line) for line in self.unchecked]
+        for key, line in [("title", self.title), ("source", self.source), *lines]:
             if not line or not is_words(line):
                 raise InputError(f"{key} of a rule is one line of text of at most {LONGEST_WORDS} characters")
         if not 1 <= len(self.demands) <= _MOST or len(self.unchecked) > _MOST:
             raise InputError(f"a rule has 1 to {_MOST} demands, and at most {_MOST} lines that are unchecked")
 
     def applied(self, sensitive: Sequence[str]) -> AppliedRule:
-        """The rule on a release with these sensitive attributes. Raises CriterionError where it makes no sense there."""
+        """Return the rule on a release with these sensitive attributes. Raises CriterionError where it makes no sense."""
         demands = tuple(AppliedDemand(demand.says, demand.claims(tuple(sensitive))) for demand in self.demands)
         return AppliedRule(self.name, self.title, self.source, demands, self.unchecked)
 
 
 def rule_names() -> tuple[str, ...]:
-    """The names of the rules that come with this program.
+    """Return the names of the rules that come with this program.
 
     >>> rule_names()
     ('abs-10', 'all-of-us-21', 'cms-11', 'tre-10')
@@ -192,7 +191,7 @@ def rule_names() -> tuple[str, ...]:
 
 @cache
 def named_rule(name: str) -> NamedRule:
-    """The rule of a name that comes with this program. Raises InputError where there is none."""
+    """Return the rule of a name that comes with this program. Raises InputError where there is none."""
     if name not in rule_names():
         raise InputError(
             f"there is no rule {name!r}; there is {', '.join(rule_names())}, or name a file of your own (.toml)"
@@ -203,7 +202,7 @@ def named_rule(name: str) -> NamedRule:
 
 
 def read_rule(path: str | Path) -> NamedRule:
-    """The rule in a TOML file. Raises InputError naming the file and what is wrong with it."""
+    """Read the rule in a TOML file. Raises InputError naming the file and what is wrong with it."""
     import tomllib
 
     path = Path(path)
@@ -224,17 +223,17 @@ def read_rule(path: str | Path) -> NamedRule:
     return rule
 
 
-def rules_of(given: object, folder: Path = Path()) -> tuple[NamedRule, ...]:
-    """The rules that a name, a path to a TOML file, or a rule itself stands for, or several in a list.
+def rules_of(chosen: object, folder: Path = Path()) -> tuple[NamedRule, ...]:
+    """Return the rules of a name, a path to a TOML file or a rule itself, or of several in a list.
 
-    folder: what paths start from. Raises InputError where there is none, also for two alike.
+    folder: where paths start. Raises InputError where there is none, also for two alike.
     """
     rules: dict[str, NamedRule] = {}
-    for each in given if isinstance(given, list | tuple) else [given]:
-        if not isinstance(each, NamedRule | str):
-            raise InputError(f'rules is the name of a rule such as "cms-11", or a list of them, not {each!r}')
-        is_file = isinstance(each, str) and each.endswith(".toml")
-        rule = each if isinstance(each, NamedRule) else read_rule(folder / each) if is_file else named_rule(each)
+    for entry in chosen if isinstance(chosen, list | tuple) else [chosen]:
+        if not isinstance(entry, NamedRule | str):
+            raise InputError(f'rules is the name of a rule such as "cms-11", or a list of them, not {entry!r}')
+        is_file = isinstance(entry, str) and entry.endswith(".toml")
+        rule = entry if isinstance(entry, NamedRule) else read_rule(folder / entry) if is_file else named_rule(entry)
         if rule.name in rules:
             raise InputError(f"rules has the rule {rule.name!r} twice")
         rules[rule.name] = rule

@@ -12,7 +12,7 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertice
 
 
 def number_of(count: int, one: str, many: str = "") -> str:
-    """A number with its noun. many: the noun of more than one, where it takes more than an s.
+    """Return a number with its noun. many: the plural, where it takes more than an s.
 
     >>> number_of(1, "class", "classes"), number_of(1200, "row")
     ('1 class', '1,200 rows')
@@ -55,7 +55,7 @@ _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "ho
 
 
 def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
-    """What the values of a level are: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`.
+    """Return the name of a level: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`.
 
     >>> level_name("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
     '10-year bands'
@@ -73,7 +73,7 @@ def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
 
 @lru_cache(_REMEMBERED)
 def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
-    """The names of all levels, `*` included.
+    """Return the names of all levels, `*` included.
 
     >>> level_names("age", Hierarchy.from_intervals(["20"], [5, 10]))
     ('single years', '5-year bands', '10-year bands', 'nothing')
@@ -172,8 +172,8 @@ def _band_name(attribute: str, labels: Sequence[str]) -> str | None:
     if not closed or len(ranges) < len(labels):
         return None
     # Whole numbers name both ends of a band; decimals its lower end and that of the next band.
-    whole = all(numbers.is_whole for numbers in closed) and not any(map(_POINT.search, labels))
-    widths = {numbers.high - numbers.low + whole for numbers in closed}
+    are_whole = all(numbers.is_whole for numbers in closed) and not any(map(_POINT.search, labels))
+    widths = {numbers.high - numbers.low + are_whole for numbers in closed}
     if len(closed) < len(labels) or len(widths) > 1:
         return f"{len(labels):,} bands"
     width = f"{widths.pop().normalize():f}"
@@ -191,13 +191,13 @@ def _prefix_length(hierarchy: Hierarchy, level: int) -> str | None:
 
 
 def _is_age(attribute: str, numbers: Iterable[Decimal]) -> bool:
-    """Whether a column of numbers counts years of people, going by its name; other columns keep to numbers alone."""
+    """Return whether a column of numbers counts years of people, by its name."""
     words = set(re.findall(r"[a-z]+", attribute.lower()))
     return bool(words & {"age", "ages"}) and not words & _OTHER_UNITS and all(n <= _OLDEST for n in numbers)
 
 
 def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
-    """What the model of a junction tree assumes, one sentence for each of its separators; none for a single clique.
+    """Sentences on the assumptions of a junction tree's model, one for each separator; none for a single clique.
 
     >>> from models.tables.hierarchy import Hierarchy
     >>> domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in ("smokes", "coughs", "rides", "age")})
@@ -211,10 +211,9 @@ def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
 
 
 def assumed_independences(collection: Collection) -> tuple[str, ...]:
-    """What the maximum-entropy distribution of any collection assumes.
+    """Sentences on the assumptions of the maximum-entropy distribution of any collection.
 
-    Without a junction tree these are the sentences of one whose cliques hold all margins and supports: they are true, since
-    the distribution is a product of functions of the cliques, or a limit of such, but need not be all that are.
+    Without a junction tree these are sentences of one over all margins. They are true but need not be all.
 
     >>> from marginals.example import release
     >>> assumed_independences(release.published.collection)
@@ -226,10 +225,7 @@ def assumed_independences(collection: Collection) -> tuple[str, ...]:
 
 
 def independence_in_words(statement: Independence, domain: Domain) -> str:
-    """One statement, as in "given b, a is independent of c and d".
-
-    Where more than two parts are independent of each other, they are listed, semicolons between them.
-    """
+    """Sentence of one statement, as in "given b, a is independent of c and d"."""
     condition = f"Given {listing(_names(statement.condition, domain))}, " if statement.condition else ""
     parts = [_names(part, domain) for part in statement.parts]
     if len(parts) > 2:

@@ -8,17 +8,19 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from itertools import pairwise
 from operator import or_
+from typing import Any
 
 import numpy as np
 
 from checks.changes import Meet, Narrowing
 from marginals.arguments import elements_of, require
 from marginals.conditions import (
+    AmbiguousWordError,
     Choice,
     Column,
     Comparison,
@@ -84,17 +86,24 @@ def unjudged_error(attribute: str, values: Sequence[str]) -> UnjudgedError:
 
 
 def meanings(
-    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
+    domain: Domain,
+    finest_levels: Mapping[str, int],
+    where: Where,
+    *,
+    of_table: bool = False,
+    words: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Meaning]:
     """For each attribute of a condition which base values it means, and of which it cannot be judged.
 
-    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above. Raises
-    InputError, naming the attribute, for an attribute, label or range that there is not, for conditions that exclude each
-    other, and for what says nothing of each attribute by itself.
+    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above. words:
+    the meanings of labels by attribute, which a condition may name in their place. Raises InputError, naming the attribute,
+    for an attribute, label or range that there is not, for conditions that exclude each other, and for what says nothing of
+    each attribute by itself.
     """
-    values = _PublishedValues(domain, finest_levels, of_table)
+    values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
-        return values.meant(formula_of(where))
+        known: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
+        return known if known else values.meant(formula_of(where))
     conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
     for condition in conditions:
         require(condition, str, "a condition", _CONDITIONS)
@@ -138,11 +147,14 @@ class _PublishedValues:
     _domain: Domain
     _finest: Mapping[str, int]
     _of_table: bool = False
+    _words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def parsed(self, text: str) -> Formula:
         try:
             names = self._domain.attributes
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
+        except AmbiguousWordError:
+            raise
         except InputError:
             parts = re.match(r"\s*(.*?)\s*(=|[<>]=?|\sin\s|$)(.*)", text, re.DOTALL)
             if parts is None or not parts[2]:
@@ -175,11 +187,13 @@ class _PublishedValues:
 
     def _labels(self, attribute: str) -> Labels:
         name = known_attribute(self._domain, attribute)
-        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table)
+        words = self._words.get(name, {})
+        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
 
     def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        nothing = Meaning.certain(np.zeros(self._labels(attribute).hierarchy.size(0), dtype=np.bool_))
-        return {attribute: reduce(or_, chosen, nothing)}
+        found = list(chosen)
+        nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
+        return {attribute: reduce(or_, found) if found else Meaning.certain(nothing)}
 
     def _compared(self, comparison: Comparison) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right

@@ -6,7 +6,7 @@ Both are for whoever has the table: they tell of it what the release does not.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,19 +15,16 @@ from marginals.arguments import published_of, require, require_whole_number
 from marginals.bundle.content import BundleContent, Published, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
-from marginals.estimates import drawn
 from marginals.messages import printable
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
 from models.arrays import CodeArray, FloatArray, IndexArray
+from models.inference.calibrated_tree import drawn_leaves
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -105,8 +102,12 @@ def prediction_accuracy(
     else:
         over, named = over_table(published, table)
         rows = named.base_counts
-        sampled = drawn(over.model, rows.total, np.random.default_rng(seed), base_values=True)
-        cells = GeneralizedCells.of(_coded(rows, sampled))
+        rng, model = np.random.default_rng(seed), over.model
+        drawn = drawn_leaves(model.domain, model.finest_levels, model.draw(rows.total, rng), rows.total, rng)
+        sampled = ContingencyTable.from_cells(
+            model.domain, dict(rows.margin), drawn, np.ones(rows.total, dtype=np.int64)
+        )
+        cells = GeneralizedCells.of(sampled)
     learnt, from_rows = (
         tree_accuracy(training, rows, target, np.random.default_rng(seed))
         for training in (cells, GeneralizedCells.of(rows))
@@ -132,14 +133,6 @@ def _estimated(model: MarginalModel, domain: Domain, queries: IndexArray) -> Flo
         }
         estimated[position] = model.expected_in(model.box(inside))
     return estimated
-
-
-def _coded(base: ContingencyTable, drawn: "pd.DataFrame") -> ContingencyTable:
-    codes = {}
-    for name, hierarchy in base.domain.items():
-        place = {label: code for code, label in enumerate(hierarchy.labels[0])}
-        codes[name] = np.array([place[str(label)] for label in drawn[name]], dtype=np.intp)
-    return ContingencyTable.from_cells(base.domain, dict(base.margin), codes, np.ones(len(drawn), dtype=np.int64))
 
 
 # Decision trees learn from generalized rows as from random base rows that these may be (TZ09 IV.B, TZ11 5.3.2), and may

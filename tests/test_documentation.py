@@ -1,20 +1,16 @@
 """Pages for people: what users can name is explained, how-tos and the README run, commands say what they do."""
 
 import contextlib
-import doctest
 import inspect
 import json
 import re
 import shlex
 import shutil
 import subprocess
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import fields
 from functools import cached_property
 from hashlib import sha256
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -30,27 +26,10 @@ from command_line import main
 from marginals.example import release
 from models import Collection
 from project import ROOT
+from running_pages import NOT_PRIVATE, is_shown, run_page
 from shared_folder import copy_shared
 
 SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
-
-
-def is_shown(lines: str, printed: str) -> bool:
-    """Whether the lines of a page stand in the output, whole and in this order; only a line `...` leaves some out."""
-    parts = lines.rstrip("\n").split("\n...")
-    pattern = r"\n(?:.*\n)*?".join(re.escape(part.lstrip("\n")) for part in parts)
-    return re.search(rf"(?m)^{pattern}$", printed) is not None
-
-
-def wrong_answers(session: str, names: Mapping[str, object], page: str) -> str:
-    """What a Python session of a page answers otherwise than the page shows; empty if all is as shown.
-
-    `...` leaves out a part of a line, and blanks count as one.
-    """
-    differences: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
-    runner.run(doctest.DocTestParser().get_doctest(session, dict(names), page, page, 0), out=differences.append)
-    return "".join(differences)
 
 
 DOCS = ROOT / "docs"
@@ -87,46 +66,6 @@ def test_every_public_method_is_explained_and_those_of_a_release_by_an_example()
 def test_the_page_on_python_shows_every_public_name() -> None:
     shown = set(re.findall(r"^\.\. auto\w+:: (\S+)$", page("api"), re.MULTILINE))
     assert PUBLIC.keys() <= shown
-
-
-def config_keys() -> dict[str, str]:
-    """The keys that the page on configs explains, with their defaults as it gives them."""
-    return dict(re.findall(r"^\| `([a-zA-Z_.]+)` \| (.*?) \|", page("config"), re.MULTILINE))
-
-
-SECTIONS = ["release", "data", "attributes.NAME", "privacy", "base", "search", "risk", "risk.interactions", "population",
-            "risk.linkage", "risk.rules"]  # fmt: skip
-
-
-@pytest.mark.parametrize("section", ["", *SECTIONS])
-def test_the_page_on_configs_explains_the_keys_that_are_read_and_no_others(tmp_path: Path, section: str) -> None:
-    """A config with an unknown key is refused by naming those that are known."""
-    file = tmp_path / "release.toml"
-    head = f"[[{section}]]" if section in ("risk.interactions", "risk.rules") else f"[{section}]"
-    before = "" if section == "data" else 'data.path = "t.csv"\n'
-    before += "" if section == "attributes.NAME" else 'attributes.NAME.role = "sensitive"\n'
-    file.write_text(f"{before}{head}\nunheard_of = 1" if section else "unheard_of = 1")
-    with pytest.raises(marginals.InputError, match="unknown key") as refusal:
-        marginals.read_config(file)
-    known = set(str(refusal.value).split("; known are ")[1].split(", "))
-    if not section:
-        assert known == {key.split(".")[0] for key in config_keys()}
-        return
-    assert known == {key for key in config_keys() if re.fullmatch(rf"{re.escape(section)}\.[a-z_]+", key)}
-
-
-def test_the_page_on_configs_gives_the_defaults_of_a_policy() -> None:
-    told = {
-        key.split(".")[-1]: given for key, given in config_keys().items() if key.startswith(("privacy.", "search."))
-    }
-    told["base"] = config_keys()["base.table"]
-    defaults = {
-        name: None if given == "none" else tomllib.loads(f"value = {given.strip('`')}")["value"]
-        for name, given in told.items()
-    }
-    empty = {name: () for name, value in defaults.items() if value == []}
-    of_python = {"start": "independence", "max_cells": None}
-    assert defaults | empty | of_python == {field.name: field.default for field in fields(marginals.Policy)}
 
 
 def test_the_example_of_guarantees_is_right() -> None:
@@ -217,7 +156,7 @@ def test_the_written_pages_are_short() -> None:
         text = re.sub(r"<!-- made by.*?<!-- end -->|```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
         counted = [word for word in re.sub(r"\]\([^)]*\)", "]", text).split() if re.search(r"\w", word)]
         words += 0 if path.name in generated else len(counted)
-    assert words <= 15_500
+    assert words <= 14_500
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -244,15 +183,6 @@ def test_a_sentence_has_at_most_25_words(path: Path) -> None:
 
 
 HOW_TOS = sorted((ROOT / "docs" / "how_to").glob("*.md"))
-
-NOT_PRIVATE = {
-    "marginals assess release.toml",
-    "marginals verify first second",
-    "marginals verify first third",
-    "marginals audit --spec audit.toml --report audit.html --bounds bounds.csv",
-}
-"""Commands that answer with exit status 1 here, as their pages say: a raw table, releases that may be undecided, and
-tables that give something away."""
 
 
 @pytest.fixture(scope="module")
@@ -294,48 +224,12 @@ def run(command: str, made_demo: Path) -> str:
     return answer.output
 
 
-def edit(settings: str) -> None:
-    """Put the settings of a page into the file that their comment names, each in the place of what was there."""
-    named = re.search(r"# in (\S+?):", settings)
-    assert named is not None, settings
-    path = Path(named[1])
-    config = path.read_text()
-    section = "[search]"
-    for line in settings.splitlines():
-        if line.startswith("["):
-            section = line
-        elif "=" in line:
-            key = line.partition("=")[0].strip()
-            config, number = re.subn(
-                rf"(?m)^#? ?{re.escape(key)} = .*$", line.partition("  #")[0].rstrip(), config, count=1
-            )
-            config = config if number else config.replace(f"{section}\n", f"{section}\n{line}\n")
-    path.write_text(config)
-
-
 @pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
 def test_a_how_to_runs_as_it_stands(
     page: Path, made_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {"__name__": "how_to"}
-    blocks = re.findall(r"```(sh|toml|python|pycon|r|text)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    assert blocks
-    printed = ""
-    for language, block in blocks:
-        if language == "sh":
-            printed = "".join(run(line, made_demo) for line in block.splitlines())
-        elif language == "text":
-            assert is_shown(block, printed), printed
-        elif language == "pycon":
-            assert wrong_answers(block, names, page.name) == ""
-        elif language == "toml":
-            edit(block)
-        elif language == "r":
-            if shutil.which("Rscript"):
-                subprocess.run(["Rscript", "--vanilla", "-e", block], check=True, capture_output=True)
-        elif "sklearn" not in block or find_spec("sklearn"):
-            exec(block, names)
+    run_page(page, lambda line: run(line, made_demo))
 
 
 def words_of_the_glossary() -> set[str]:

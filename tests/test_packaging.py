@@ -123,13 +123,33 @@ def test_a_module_that_a_package_lacks_is_named_as_it_is(tmp_path: Path) -> None
     assert result.stderr.strip().endswith("ModuleNotFoundError: No module named 'no_such_module'")
 
 
-def test_the_wheel_holds_the_floors_with_their_templates_the_licence_and_nothing_else(tmp_path: Path) -> None:
-    folder = copy_of_the_floors(tmp_path / "source")
+def build_wheel(folder: Path) -> Path:
+    source = copy_of_the_floors(folder / "source")
     for file in ("README.md", "LICENSE"):
-        shutil.copy(ROOT / file, folder)
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path / "dist")]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    (wheel,) = (tmp_path / "dist").glob("*.whl")
+        shutil.copy(ROOT / file, source)
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder / "dist")]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
+    (wheel,) = (folder / "dist").glob("*.whl")
+    return wheel
+
+
+@pytest.mark.nightly
+def test_the_readme_and_the_first_pages_run_from_a_wheel_in_an_empty_folder(tmp_path: Path) -> None:
+    """In a fresh environment, with the extras that the pages name; the transcript is printed."""
+    wheel, python = build_wheel(tmp_path), tmp_path / "venv" / "bin" / "python"
+    subprocess.run([sys.executable, "-m", "venv", tmp_path / "venv"], check=True)
+    subprocess.run([python, "-m", "pip", "install", "-q", f"{wheel}[window,plot,duckdb,fit]"], check=True)
+    pages = [
+        "README.md",
+        *(f"docs/how_to/{page}.md" for page in ("window", "first_release", "analyse", "model_search")),
+    ]
+    outside = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "MARGINALS_DATA")}
+    script = ROOT / "tests" / "support" / "running_pages.py"
+    subprocess.run([python, script, *(ROOT / page for page in pages)], check=True, env=outside, cwd=tmp_path)
+
+
+def test_the_wheel_holds_the_floors_with_their_templates_the_licence_and_nothing_else(tmp_path: Path) -> None:
+    wheel = build_wheel(tmp_path)
     held = set(zipfile.ZipFile(wheel).namelist())
     assert {"marginals/pages/templates/report.html", "marginals/pages/templates/report.css"} <= held
     assert {"marginals/__init__.pyi", *(f"{floor}/py.typed" for floor in FLOORS)} <= held

@@ -307,10 +307,12 @@ def _judged_step(
     domain, cube, mask, finer = rules.domain, rules.collection.cube, rules.domain.mask(margin), margin[attribute] - 1
     classes = cube.table(rules.public(mask))
     step = Refinement(margin, attribute, finer, len(classes), None)
-    after = Collection.of(cube, maximal_masks([*rules.collection.masks, domain.mask({**margin, attribute: finer})]))
-    if not after.is_decomposable:
+    refined = domain.mask({**margin, attribute: finer})
+    after = Collection.of(cube, maximal_masks([*rules.collection.masks, refined]))
+    # A level that no other margin shows fits into the junction tree there is.
+    if any(refined & ~mask & clique for clique in rules.cliques) and not after.is_decomposable:
         return replace(step, note="with it the release would have no junction tree, so it need not have been tried")
-    if not rules.keeps_levels(domain.mask({**margin, attribute: finer})):
+    if not rules.keeps_levels(refined):
         return replace(step, note="with it levels of two tables would cross, so it need not have been tried")
     together = _joint_reason(rules, mask, after)
     if attribute in rules.sensitive:

@@ -3,7 +3,6 @@ audit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Collection as AnyCollection
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
 from functools import cache, cached_property, partial, reduce
@@ -642,16 +641,3 @@ def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstr
         bounds.collection.cube.total,
         margin_bounds.sharp,
     )
-
-
-def smallest_class(bounds: FrechetBounds, margin: Mapping[str, int], sensitive: AnyCollection[str]) -> int:
-    """Return the least of the largest possible counts of the classes of a margin that can have rows (KG06 Def. 4.2).
-
-    It uses bounds of the class, and of its sensitive values. Let a decomposable collection show one sensitive
-    attribute at one level, and let the margin be all that is shown with it. Then the result is k-combinatorial
-    anonymity. Raises TooManyCellsError.
-    """
-    axes = tuple(axis for axis, attribute in enumerate(margin) if attribute in sensitive)
-    public = {attribute: level for attribute, level in margin.items() if attribute not in sensitive}
-    most = np.minimum(bounds.of_margin(margin).upper.sum(axis=axes), bounds.of_margin(public).upper)
-    return int(most[most > 0].min())

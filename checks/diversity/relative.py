@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import chain
 from math import ceil
 from typing import ClassVar
 
@@ -401,10 +402,13 @@ class SumsAtMost(Diversity):
 
     def _sums(self, vectors: Vectors) -> Vectors:
         """Return the rows of each set: shape (classes, bounds)."""
-        members = np.zeros((vectors.shape[1], len(self.bounds)), dtype=vectors.dtype)
-        for place, (_, codes) in enumerate(self.bounds):
-            members[sorted(codes), place] = 1
-        return np.asarray(vectors @ members)
+        if not self.bounds:
+            return np.zeros((len(vectors), 0), dtype=vectors.dtype)
+        none = vectors.shape[1]  # a column of zeros beside each set, since some sets are empty
+        sets = [[none, *codes] for _, codes in self.bounds]
+        starts = np.cumsum([0, *map(len, sets[:-1])])
+        padded = np.pad(vectors, ((0, 0), (0, 1)))
+        return np.asarray(np.add.reduceat(padded[:, list(chain.from_iterable(sets))], starts, axis=1))
 
     def slack(self, vectors: Vectors) -> FloatArray:
         """Return the least of bound / share, less 1."""

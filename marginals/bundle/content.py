@@ -117,7 +117,7 @@ class BundleContent:
     further: tuple[Mask, ...] = ()
     imprint: Imprint = NO_IMPRINT
     impossible: tuple[ImpossiblePair, ...] = ()
-    witnesses: "Witnesses | None" = None
+    witnesses: "tuple[Witnesses, ...]" = ()
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):
@@ -238,7 +238,7 @@ class BundleContent:
     @cached_property
     def _verified(self) -> Verification:
         verified = self._checked(self.claims)
-        return replace(verified, rules=tuple(rule.judged(self.claims, verified.checks) for rule in self.rules))
+        return replace(verified, rules=tuple(rule.with_findings(self.claims, verified.checks) for rule in self.rules))
 
     def _checked(self, claims: Sequence[Claim]) -> Verification:
         findings = dict[Claim, Finding]()

@@ -335,7 +335,7 @@ FAILED = 1
     multiple=True,
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
-    "of what is published alone min-published-cell=K, of what is certain no-small-certain=K, "
+    "of what is published alone min-published-cell=K, of what is certain no-small-certain=K or no-small-cell-certain=K, "
     "diversity=CRITERION, also of single attributes and levels as in a config, or register=CRITERION, the same of readers "
     "who know the nonsensitive values of everybody; of releases of a table that changed also difference=K. May be repeated.",
 )
@@ -454,7 +454,7 @@ def _verified_table(
     configured = marginals.read_config(config)
     attributes = configured.source.attributes
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
-    people = configured.source.unit.stated
+    people = configured.source.unit.declared
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]
     harm = {name: attributes[name].harm for name in sensitive}
     most = people if isinstance(people, int) else None
@@ -486,11 +486,10 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.answers import count
     from marginals.say.answers import answer_lines, codebook_lines
 
     release = marginals.open_release(folder, deadline)
-    answer = count(release.model, conditions, seconds=inf)
+    answer = release.count(conditions, seconds=inf)
     if as_json:
         more = {"unjudged": answer.unjudged, "cut": answer.cut, "where": release.published.where}
         more = {name: each for name, each in more.items() if each}

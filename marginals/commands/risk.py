@@ -132,7 +132,7 @@ def risk(
         print_json(plain(report))
         return
     click.echo(str(report))
-    if configured.source.unit.stated not in (None, 1):
+    if configured.source.unit.declared not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:
         rows = number_of(len(report.table.utility), "row")

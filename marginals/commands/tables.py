@@ -344,11 +344,9 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
     header, person = _header_lines(said["header"]), said["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(
-        sensitive, public, ignored, people, outcomes=_named(said["outcome"]), header=header, sheet=said["sheet"]
-    )
+    chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
     PHASES.begin("guessing", anew=True)
-    config = initial_config(table, out, rare, _named(wanted), chosen, PRESETS.get(said["preset"]))
+    config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,))
     if not target.force:
         refuse_to_replace(out)

@@ -20,30 +20,20 @@ from marginals.tables.words import column_pattern, column_words, people_words
 MOST_COLUMNS = 80
 """Columns that are published: a search of the default time goes through all pairs of as many."""
 
-_FEWEST_SURE = 3
-"""Words of columns that are sensitive for sure, at least, by which those are judged whose names say nothing."""
-_MANY_MORE = 2
-"""Times as many as those by which people are recognized, at least."""
+_FEWEST_SENSITIVE_WORDS = 3
+_TIMES_KNOWN = 2
 _SHORTEST_STEM = 3
-"""Letters of a name, at least, by which another one is called like it."""
-_FEWEST_ANSWERS, _FEWEST_QUESTIONS = 4, 3
-"""Different answers, and columns that have them, from which on these are the questions of a survey."""
+_FEWEST_ANSWERS, _FEWEST_WITH_SAME_ANSWERS = 4, 3
 _SHORTEST_ANSWER = 3
-"""Letters of an answer in words, at least."""
 _FEWEST_CALLED_ALIKE = 5
-"""Columns, at least, whose names begin with the same letters, and that have the same few answers, whatever these are."""
 _FEWEST_CODES, _MOST_CODES = 3, 11
-"""Different answers of these."""
-_ALIKE = 0.75
-"""Share of the answers of two columns that both have, at least, where they are the same."""
-_EXACT = 100
-"""Different numbers of a coordinate, from which on it says where somebody is more exactly than a district does."""
+_SHARE_OF_SAME_ANSWERS = 0.75
+_MOST_COORDINATES_OF_DISTRICTS = 100
 _FEWEST_NAMES = 10
-"""Different values of a part of a name, at least."""
 
 
 class BesideRule(NamedTuple):
-    """One row of the table of rules. condition, result: in words. change: the guesses that it changes."""
+    """Row of the table of rules: its condition and result in words, and the guesses that it changes."""
 
     condition: str
     result: str
@@ -73,23 +63,23 @@ def _numbered_along(guessed: GuessedTable) -> dict[str, str]:
 def _same_answers(guessed: GuessedTable) -> dict[str, str]:
     sets: dict[frozenset[str], list[str]] = {}
     for name in guessed.used:
-        labels = guessed.guesses[name].said.values
+        labels = guessed.guesses[name].labels.values
         answers = frozenset(labels.get(text, text).strip().lower() for text in guessed.facts[name].values)
         spoken = sum(len(re.findall(r"[^\W\d_]", answer)) >= _SHORTEST_ANSWER for answer in answers)
         if len(answers) >= _FEWEST_ANSWERS and 2 * spoken > len(answers):
-            near = (other for other in sets if _ALIKE * len(answers | other) <= len(answers & other))
+            near = (other for other in sets if _SHARE_OF_SAME_ANSWERS * len(answers | other) <= len(answers & other))
             sets.setdefault(next(near, answers), []).append(name)
 
     def is_known(facts: Facts) -> bool:
         return facts.is_recognizable or is_recognizable("".join(facts.words_in_order)[:-1])
 
     why = "it has the same answers as other columns, as questions about opinions or health have"
-    asked = [
+    alike = [
         names
         for names in sets.values()
-        if len(names) >= _FEWEST_QUESTIONS and not any(is_known(guessed.facts[name]) for name in names)
+        if len(names) >= _FEWEST_WITH_SAME_ANSWERS and not any(is_known(guessed.facts[name]) for name in names)
     ]
-    return {name: why for names in asked for name in names if guessed.guesses[name].is_open}
+    return {name: why for names in alike for name in names if guessed.guesses[name].is_open}
 
 
 def _batteries(guessed: GuessedTable) -> dict[str, str]:
@@ -106,23 +96,23 @@ def _spending(guessed: GuessedTable) -> dict[str, str]:
     """Shares or amounts that a household spends on something, by the names of these goods, beside what it has."""
     about = {name: meaning_of(name) for name in guessed.of_role(Role.SENSITIVE) if not guessed.guesses[name].question}
     money = meaning_of("income")
-    beside = next((name for name, own in about.items() if own and money and own.about == money.about), "")
+    income = next((name for name, meaning in about.items() if meaning and money and meaning.about == money.about), "")
     goods = "|".join(sorted(column_words("goods")))
     pattern = re.compile(f"({'|'.join(sorted(column_words('spent_on')))})({goods})")
     spent = (name for name in _open(guessed) if pattern.fullmatch("".join(guessed.facts[name].words_in_order)))
-    return dict.fromkeys(spent, f"beside {beside} its name may say what is spent on something") if beside else {}
+    return dict.fromkeys(spent, f"beside {income} its name may say what is spent on something") if income else {}
 
 
 def _like_most_others(guessed: GuessedTable) -> Mapping[str, Guess]:
     sure = [name for name in guessed.of_role(Role.SENSITIVE) if not guessed.guesses[name].question]
-    known = [name for name in guessed.of_role(Role.QUASI_IDENTIFIER) if not guessed.guesses[name].question]
-    meanings = [meaning_of(name) or meaning_of(guessed.guesses[name].said.description) for name in sure]
+    public = [name for name in guessed.of_role(Role.QUASI_IDENTIFIER) if not guessed.guesses[name].question]
+    meanings = [meaning_of(name) or meaning_of(guessed.guesses[name].labels.description) for name in sure]
     # Four charges, of day, evening, night and abroad, say one thing of a table.
     different = len({name if meaning is None else meaning.word for name, meaning in zip(sure, meanings)})
     abouts = [meaning.about for meaning in meanings if meaning is not None]
     about = max(abouts, key=abouts.count, default="")
     pervading = {kind.about for kind in kinds() if kind.pervades}
-    if different < _FEWEST_SURE or different < _MANY_MORE * len(known) or about not in pervading:
+    if different < _FEWEST_SENSITIVE_WORDS or different < _TIMES_KNOWN * len(public) or about not in pervading:
         return {}
     why = f"{UNKNOWN}; most other columns are sensitive by their names, as those about {about}"
     return {name: replace(guessed.protected(name, why, why), is_unknown=True) for name in _open(guessed)}
@@ -142,39 +132,34 @@ def _together(
     result = {}
     for name in names:
         if name not in guessed.chosen.roles and guessed.guesses[name].role.is_used:
-            beside = " and ".join(column_name(other) for other in (*names, *others) if other != name)
-            decided = guessed.guesses[name].decided(f"together with {beside} it says {what}", role=role)
+            rest = " and ".join(column_name(other) for other in (*names, *others) if other != name)
+            decided = guessed.guesses[name].decided(f"together with {rest} it says {what}", role=role)
             result[name] = replace(decided, is_coarse=False)
     return result
 
 
 def _coordinates(guessed: GuessedTable) -> Mapping[str, Guess]:
-    filled = guessed.filled
-    is_named = any(facts.says("places") for facts in filled.values())
-    places = [
-        name
-        for name, facts in filled.items()
-        if facts.numbers is not None
-        and (
-            facts.says("places", "axes")
-            or (facts.says("axis_letters") and facts.says("beside_axes"))
-            or (is_named and "long" in facts.words)
-        )
-    ]
-    are_exact = len(places) >= 2 and any(filled[name].distinct > _EXACT for name in places)
-    return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if are_exact else {}
+    is_named = bool(guessed.columns_that(lambda f: f.says("places")))
+
+    def is_coordinate(f: Facts) -> bool:
+        is_axis = f.says("places", "axes") or (f.says("axis_letters") and f.says("beside_axes"))
+        return f.numbers is not None and bool(is_axis or (is_named and "long" in f.words))
+
+    places = guessed.columns_that(is_coordinate)
+    are_exact = any(guessed.facts[name].distinct > _MOST_COORDINATES_OF_DISTRICTS for name in places)
+    is_place = len(places) >= 2 and are_exact
+    return _together(guessed, places, "exactly where somebody is", Role.IGNORED) if is_place else {}
 
 
 def _days_of_birth(guessed: GuessedTable) -> Mapping[str, Guess]:
     born = column_pattern("born")
-    used = {name: facts for name, facts in guessed.filled.items() if guessed.guesses[name].role.is_used}
-    parts: dict[str, list[str]] = {"days": [], "months": [], "years": []}
-    for name, facts in used.items():
-        if any(word in column_words("births") or born.search(word) for word in facts.words):
-            words = {part for word in facts.words for part in (word, born.sub("", word))}
-            for part, found in parts.items():
-                found += [name] if words & column_words(part) else []
-    years = [*parts["years"], *(name for name, facts in used.items() if facts.says("ages"))]
+    used = [facts for name, facts in guessed.filled.items() if guessed.guesses[name].role.is_used]
+    births = [f for f in used if any(word in column_words("births") or born.search(word) for word in f.words)]
+    parts = {
+        part: [f.name for f in births if {*f.words, *(born.sub("", word) for word in f.words)} & column_words(part)]
+        for part in ("days", "months", "years")
+    }
+    years = [*parts["years"], *(f.name for f in used if f.says("ages"))]
     if not (parts["days"] and parts["months"] and years):
         return {}
     others = (parts["months"][0], years[0])
@@ -182,28 +167,20 @@ def _days_of_birth(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _names_of_people(guessed: GuessedTable) -> Mapping[str, Guess]:
-    texts = {
-        name: facts.words
-        for name, facts in guessed.filled.items()
-        if facts.numbers is None and facts.distinct >= _FEWEST_NAMES and facts.words
-    }
-    first = [name for name, words in texts.items() if words <= column_words("first_names")]
-    last = [name for name, words in texts.items() if words <= column_words("last_names")]
+
+    def parts(key: str) -> list[str]:
+        names = guessed.columns_that(lambda f: f.words and f.words <= column_words(key) and f.numbers is None)
+        return [name for name in names if guessed.facts[name].distinct >= _FEWEST_NAMES]
+
+    first, last = parts("first_names"), parts("last_names")
     return _together(guessed, [*first, *last], "what somebody is called", Role.IDENTIFIER) if first and last else {}
 
 
 def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
     street = column_pattern("streets")
-    houses = [
-        name
-        for name, facts in guessed.filled.items()
-        if facts.says("house_numbers") or (facts.says("houses") and facts.says("numbers"))
-    ]
-    streets = [
-        name
-        for name, facts in guessed.filled.items()
-        if name not in houses and facts.numbers is None and any(map(street.search, facts.words))
-    ]
+    houses = guessed.columns_that(lambda f: f.says("house_numbers") or (f.says("houses") and f.says("numbers")))
+    names = guessed.columns_that(lambda f: f.numbers is None and any(map(street.search, f.words)))
+    streets = [name for name in names if name not in houses]
     addresses = [*streets, *houses]
     return _together(guessed, addresses, "where somebody lives", Role.IDENTIFIER) if houses and streets else {}
 
@@ -242,7 +219,7 @@ def _parts_of_sums(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 
 def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
-    """What everybody may know, as an age, stays: then what it tells is no secret. Where somebody chose both, both stay."""
+    """Keep what everybody may know, as an age: what it tells is no secret. Keep both columns if somebody chose both."""
     secret, chosen = guessed.of_role(Role.SENSITIVE), guessed.chosen
     pairs = []
     for pair in copies(guessed.values(guessed.used), secret) if secret else ():
@@ -284,17 +261,17 @@ def _set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Gue
 
 
 def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
-    known = [
+    public = [
         name
         for name in guessed.of_role(Role.QUASI_IDENTIFIER)
         if not guessed.guesses[name].question and guessed.facts[name].is_recognizable
     ]
-    fine, result = {name: guessed.table.values_of(name).groups(FINE) for name in known}, {}
+    fine, result = {name: guessed.table.values_of(name).groups(FINE) for name in public}, {}
     for name in _open(guessed):
         coarse = guessed.table.values_of(name).groups(COARSE)
-        if told := next((other for other in known if determines(fine[other], coarse)), ""):
+        if source := next((other for other in public if determines(fine[other], coarse)), ""):
             guess = guessed.guesses[name]
-            result[name] = guess.decided(f"{guess.why}; in nearly all rows {told} tells it")
+            result[name] = guess.decided(f"{guess.why}; in nearly all rows {source} tells it")
     return result
 
 

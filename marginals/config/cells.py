@@ -1,4 +1,4 @@
-"""How the cells of an unknown table are written: what stands for no value, and which sign comes before a fraction."""
+"""Spelling of the cells of an unknown table: what stands for no value, and the sign before a fraction."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,20 +11,15 @@ from marginals.tables.spellings import nothing_among, says_nothing
 from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_digit
 
 ALWAYS = ("", "?")
-"""What stands for nothing in every table."""
-_FAR = 2
-"""Times that codes for no answer are as large as the largest number, at least, if nobody need be asked."""
-_GAP = 5
-"""Numbers that lack between the largest number and codes, at least; of one digit, one is enough for several codes."""
-_FEW = 5
-"""Different numbers besides a single code, at least: of fewer nobody can say what is out of place."""
-_MOST_WORDS = 3
-"""Different words, at most, that may stand for nothing among numbers, of which there are ten times as many."""
+_TIMES_LARGER = 2
+_GAP_BELOW_CODES = 5
+_FEWEST_OTHERS = 5
+_MOST_WORDS_AMONG_NUMBERS = 3
 
 
 @dataclass(frozen=True)
 class MissingTokens:
-    """What stands for no value in all columns. cells: how many cells have each text."""
+    """Texts that stand for no value in all columns, and how many cells have each."""
 
     texts: tuple[str, ...]
     cells: Mapping[str, int] = field(default_factory=dict, hash=False)
@@ -34,9 +29,9 @@ class MissingTokens:
         """The texts that say nothing in all columns that have them; cells without a text count as empty ones."""
         nothing, values = set[str](), set[str]()
         for column in columns:
-            own = nothing_among(column.values)
-            nothing |= own
-            values |= {text for text in column.values if says_nothing(text)} - own
+            absent = nothing_among(column.values)
+            nothing |= absent
+            values |= {text for text in column.values if says_nothing(text)} - absent
         texts = (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
         cells = Counter({"": sum(column.missing for column in columns)})
         for column in columns:
@@ -70,7 +65,9 @@ def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
         return NO_MARKS
     numbers = {text: number for text in column.values if (number := written.number(text)) is not None}
     words = tuple(text for text in column.values if text not in numbers)
-    if words and (len(words) > _MOST_WORDS or 10 * len(words) > len(numbers) or any(map(has_digit, words))):
+    if words and (
+        len(words) > _MOST_WORDS_AMONG_NUMBERS or 10 * len(words) > len(numbers) or any(map(has_digit, words))
+    ):
         return NO_MARKS
     of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
     if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):
@@ -88,13 +85,13 @@ def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
     others = set(above.values())
     if any(abs(numbers[text]) not in _NEGATIVE for text in below):
         return NO_MARKS
-    if below and len(others) >= (2 if len(below) > 1 else _FEW):
-        is_asked = len(below) == 1 and abs(numbers[below[0]]) not in _ALONE
+    if below and len(others) >= (2 if len(below) > 1 else _FEWEST_OTHERS):
+        is_asked = len(below) == 1 and abs(numbers[below[0]]) not in _CODES_IF_NEGATIVE
         return Marks(below, "all other numbers are 0 or more", is_asked)
     for digits in range(5, 0, -1):
         family = {Decimal(text * digits) for text in "789"}
         family |= {Decimal(10**digits - n) for n in range(1, 5) if digits > 1}
-        largest, gap = max(others - family, default=max(family)), 1 if digits == 1 else _GAP
+        largest, gap = max(others - family, default=max(family)), 1 if digits == 1 else _GAP_BELOW_CODES
         for number in sorted(others & family):
             largest = number if 0 < number - largest <= gap else largest
         codes = tuple(text for text, number in above.items() if number in family and number > largest)
@@ -102,19 +99,21 @@ def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
         if not codes or len(rest) < 2 or max(others) > max(family):
             continue
         least, are_many = min(map(above.__getitem__, codes)), len(codes) > 1
-        is_far = 0 < _FAR * largest <= least and least - largest > _GAP
-        if is_far and (are_many or (len(rest) >= _FEW and rows_of[codes[0]] > 1)):
+        is_far = 0 < _TIMES_LARGER * largest <= least and least - largest > _GAP_BELOW_CODES
+        if is_far and (are_many or (len(rest) >= _FEWEST_OTHERS and rows_of[codes[0]] > 1)):
             return Marks(codes, "all other numbers are no more than half of them")
-        is_heap = len(rest) >= _FEW and sum(map(rows_of.__getitem__, codes)) > _FAR * sorted(rest)[len(rest) // 2]
+        is_heap = (
+            len(rest) >= _FEWEST_OTHERS
+            and sum(map(rows_of.__getitem__, codes)) > _TIMES_LARGER * sorted(rest)[len(rest) // 2]
+        )
         if is_far or are_many or is_heap:
             return Marks(codes, "they lie beyond all other numbers, as codes do that say why there is none", True)
     return NO_MARKS
 
 
-_ALONE = frozenset(map(Decimal, (7, 8, 9, 77, 88, 99, 777, 888, 999, 9999)))
-"""Codes of which one is enough, with a minus before it."""
+_CODES_IF_NEGATIVE = frozenset(map(Decimal, (7, 8, 9, 77, 88, 99, 777, 888, 999, 9999)))
 
-_NEGATIVE = _ALONE | frozenset(
+_NEGATIVE = _CODES_IF_NEGATIVE | frozenset(
     map(Decimal, (*range(1, 10), 66, *range(94, 100), 666, *range(994, 1000), 7777, 8888, *range(9994, 10000)))
 )
 

@@ -35,38 +35,18 @@ from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
 
 _MOST_YEARS = 200
-"""Dates that lie farther apart hold mistakes, or stand-ins for dates that nobody knows."""
-_DAYS_BY_DAY = 200
-"""Dates within so many days may be published by the day."""
-_ENDS_WITH_YEAR = re.compile(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}){1,2}")
+_MOST_DAYS_ONE_BY_ONE = 200
 
 
 # How numbers and codes are coarsened.
 
-_BANDS = 100
-"""About so many finest bands hold most rows; a fitted ladder merges from there."""
+_FINEST_BANDS = 100
 _MOST_BANDS = 20_000
-_SINGLE_VALUES = 200
-"""Whole numbers that most rows lie within so many of are merged from single values on."""
-
-
-def finest_width(numbers: Sequence[Decimal], counts: CountArray, are_ages: bool) -> tuple[int | Decimal, ...]:
-    """The width of the finest bands of numbers, of which about a hundred hold most rows; none for single values."""
-    unit = last_decimal(numbers)
-    numbers, counts = without_spike(numbers, counts)
-    are_whole = all(number == number.to_integral_value() for number in numbers)
-    low, high = inner_range(numbers, counts)
-    span = max(numbers) - min(numbers)
-    if are_whole and high - low <= _SINGLE_VALUES and span < MOST_CONSECUTIVE:
-        return ()
-    wished = max((high - low) / _BANDS, span / _MOST_BANDS, Decimal(1) if are_ages else unit)
-    width = max(round_width(wished), unit)
-    return (int(width),) if are_whole else (width,)
+_MOST_SINGLE_NUMBERS = 200
 
 
 _MOST_LEVELS = 3
-_LARGE_ENOUGH = 0.5
-"""Share of the rows that are to be in groups which are not rare, at the longest prefix."""
+_SHARE_IN_GROUPS = 0.5
 
 
 def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tuple[int, ...]:
@@ -79,7 +59,7 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
         for length, group in groups.items():
             group[code[:length]] += rows
     branching = [length - 1 for length in groups if length > 1 and 1 < len(groups[length - 1]) < len(groups[length])]
-    large = (n for n in branching if sum(r for r in groups[n].values() if r >= rare) >= _LARGE_ENOUGH * counts.sum())
+    large = (n for n in branching if sum(r for r in groups[n].values() if r >= rare) >= _SHARE_IN_GROUPS * counts.sum())
     chosen = [next(large, branching[-1])] if branching else []
     for length in branching:
         if length < chosen[-1] and 2 * len(groups[length]) <= len(groups[chosen[-1]]):
@@ -99,37 +79,31 @@ class ValueKind(Enum):
     TEXTS = "texts"
 
 
-_CODE_OF_ONE_LENGTH = re.compile(r"[A-Za-z0-9./-]*[0-9][A-Za-z0-9./-]*")
-_CODE_OF_A_THING = re.compile(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*")
 _FEWEST_CODES, _MOST_CODES = 21, 100_000
-_ROUND = 0.6
-"""Share of the rows with numbers that five divides, at least, where people name amounts; of keys a fifth have such ones."""
+_ROUND_SHARE = 0.6
 MOST_CATEGORIES = 100
 _MOST_COMPARED = 200
 """Values of a column of which each is compared with each: the time grows with the third power."""
 _MOST_ROWS_COMPARED = 1_000_000
-"""Rows that are surely held in memory, as comparing values needs."""
 _MOST_NAMED = 500
-"""So many values may be named where there are more."""
 _LONG_TEXT = 40
 _LONG_CATEGORY = 60
-"""As long a text may be that enough rows share, and half the values of a list that was chosen from."""
+"""Most characters of a text that enough rows share, and of half the values of a list that was chosen from."""
 _LONGEST_CATEGORY = 200
-"""As long one value of such a list may be, most of whose values enough rows share."""
+"""Most characters of one value of such a list."""
 
 
-_MOST_RANGES = 1_000
-"""Bands of a column, at most; more values are keys or measures."""
+_MOST_BANDS_EXAMINED = 1_000
 
 
 @dataclass(frozen=True, eq=False)
 class Facts(Column):
-    """A column without what is missing, and what is asked of it. said: by the file. rare: rows, fewer of which are rare.
+    """A column without what is missing: its labels in the file, and the rows fewer of which are rare.
 
     marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
     """
 
-    said: ColumnLabels = UNSAID
+    labels: ColumnLabels = UNSAID
     rare: int = RARE
     marks: Marks = NO_MARKS
     spellings: int = 0
@@ -159,21 +133,21 @@ class Facts(Column):
 
     def marked(self, marks: Marks) -> "Facts":
         """Count marks of this column as missing, and values that differ by their spelling only as one."""
-        known = self.without(marks.texts)
-        if known.format is not None or known.distinct > _MOST_CODES:
-            return replace(known, marks=marks)
-        rows_of = Counter(dict(zip(known.values, known.counts.tolist())))
-        days = dates_of_column(known.values)
-        spelled = days or respelled(rows_of, self.said.values)
+        filled = self.without(marks.texts)
+        if filled.format is not None or filled.distinct > _MOST_CODES:
+            return replace(filled, marks=marks)
+        rows_of = Counter(dict(zip(filled.values, filled.counts.tolist())))
+        days = dates_of_column(filled.values)
+        spelled = days or respelled(rows_of, self.labels.values)
         for text, value in spelled.items():
             rows_of[value] += rows_of.pop(text)
-        values = tuple(in_order(rows_of)) if spelled else known.values
+        values = tuple(in_order(rows_of)) if spelled else filled.values
         counts = np.array([rows_of[value] for value in values], dtype=np.int64)
-        return replace(known, values=values, counts=counts, marks=marks, spellings=0 if days else len(spelled))
+        return replace(filled, values=values, counts=counts, marks=marks, spellings=0 if days else len(spelled))
 
     @property
     def doubt(self) -> str:
-        """What is asked about its values; empty where nothing is."""
+        """Question about its values; empty if there is none."""
         doubts = []
         if self.marks.is_asked:
             doubts.append(
@@ -185,7 +159,7 @@ class Facts(Column):
                 f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
                 "blanks or signs only; if they are values of their own, write one_spelling = false"
             )
-        bands = self.values if self.distinct <= _MOST_RANGES else ()
+        bands = self.values if self.distinct <= _MOST_BANDS_EXAMINED else ()
         pairs = gaps_and_overlaps(bands)
         if dates := dates_among_bands(bands):
             doubts.append(
@@ -202,9 +176,9 @@ class Facts(Column):
         """The words of the name that stand under some keys of the table of words."""
         return " ".join(sorted(self.words & column_words(*keys)))
 
-    def are(self, pattern: re.Pattern[str]) -> bool:
-        """Whether all values are spelled in one way."""
-        return all(map(pattern.fullmatch, self.values))
+    def are(self, pattern: str) -> bool:
+        """True if all values match a pattern."""
+        return all(map(re.compile(pattern).fullmatch, self.values))
 
     @cached_property
     def distinct(self) -> int:
@@ -218,19 +192,22 @@ class Facts(Column):
 
     @cached_property
     def values_meaning(self) -> Meaning | None:
-        """What most values are, where nobody should learn it about a person."""
-        return meaning_of_values(self, [self.said.values[value] for value in self.values if value in self.said.values])
+        """Topic of most values, if nobody should learn it about a person."""
+        return meaning_of_values(
+            self, [self.labels.values[value] for value in self.values if value in self.labels.values]
+        )
 
     @property
     def is_of_something(self) -> bool:
-        """Whether the name surely says what its numbers are: an income, a score."""
+        """True if the name surely says what its numbers are: an income, a score."""
         meaning = meaning_of(self.name)
         return meaning is not None and meaning.is_sure
 
     @cached_property
     def is_recognizable(self) -> bool:
-        """Whether the name says that people are recognized by it."""
-        return is_recognizable(self.name)
+        """True if the name says that people are recognized by it."""
+        counts_stays = self.says("care") and "0" in self.values and self.whole_numbers
+        return is_recognizable(self.name) and not counts_stays
 
     @property
     def sampling(self) -> frozenset[str]:
@@ -239,62 +216,65 @@ class Facts(Column):
 
     @cached_property
     def is_labelled(self) -> bool:
-        """Whether most values have labels."""
-        return 2 * sum(value in self.said.values for value in self.values) > self.distinct
+        """True if most values have labels."""
+        return 2 * sum(value in self.labels.values for value in self.values) > self.distinct
 
     @cached_property
-    def whole(self) -> tuple[Decimal, ...]:
+    def whole_numbers(self) -> tuple[Decimal, ...]:
         """The values as numbers, where all are whole, such as 5 or 5.0; else none."""
         numbers = self.numbers or ()
         return numbers if all(number == number.to_integral_value() for number in numbers) else ()
 
     @property
     def has_decimals(self) -> bool:
-        """Whether all values are numbers and some not whole."""
-        return self.numbers is not None and not self.whole
+        """True if all values are numbers and some not whole."""
+        return self.numbers is not None and not self.whole_numbers
 
     @cached_property
     def are_numbers_of_things(self) -> bool:
-        """Whether all values are whole numbers, or codes with a digit."""
-        return bool(self.whole) or self.are(_CODE_OF_A_THING)
+        """True if all values are whole numbers, or codes with a digit."""
+        return bool(self.whole_numbers) or self.are(r"[A-Za-z0-9._/-]*[0-9][A-Za-z0-9._/-]*")
 
     @property
     def are_amounts(self) -> bool:
-        """Whether round numbers are much more frequent than others, as amounts are and keys are not."""
-        is_round = np.array([number % 5 == 0 for number in self.whole], dtype=bool)
-        return bool(self.whole and not is_round.all() and self.counts[is_round].sum() > _ROUND * self.counts.sum())
+        """True if round numbers are much more frequent than others, as amounts are and keys are not."""
+        is_round = np.array([number % 5 == 0 for number in self.whole_numbers], dtype=bool)
+        return bool(
+            self.whole_numbers and not is_round.all() and self.counts[is_round].sum() > _ROUND_SHARE * self.counts.sum()
+        )
 
     @cached_property
     def is_coded(self) -> bool:
-        """Whether all values are codes of one length, with a digit each."""
-        return len(self.values[0]) >= 3 and len(set(map(len, self.values))) == 1 and self.are(_CODE_OF_ONE_LENGTH)
+        """True if all values are codes of one length, with a digit each."""
+        are_alike = len(self.values[0]) >= 3 and len(set(map(len, self.values))) == 1
+        return are_alike and self.are(r"[A-Za-z0-9./-]*[0-9][A-Za-z0-9./-]*")
 
     @cached_property
     def begin_with_year(self) -> bool:
-        """Whether all values are dates such as 2023-11-12, with or without a time of the day."""
+        """True if all values are dates such as 2023-11-12, with or without a time of the day."""
         return all(value[:4].isdecimal() and date_text(value) is not None for value in self.values)
 
     @cached_property
     def end_with_year(self) -> bool:
-        """Whether all values are spelled like 12.11.2023, 12/11/2023, 12-11-2023 or with two digits of the year."""
-        return self.are(_ENDS_WITH_YEAR)
+        """True if all values are spelled like 12.11.2023, 12/11/2023, 12-11-2023 or with two digits of the year."""
+        return self.are(r"[0-9]{1,2}([./-])[0-9]{1,2}\1([0-9]{2}){1,2}")
 
     @cached_property
     def units(self) -> tuple[str, ...] | None:
-        """What dates are cut to, finest first: days if they lie within some months; None for others, and those far apart."""
+        """Units that dates are cut to, finest first; None if they are no dates, or lie too far apart."""
         days = [text[:10] for value in self.values if (text := date_text(value)) is not None]
         if not days or len(days) < len(self.values):
             return None
         span = (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days
         units = ("month", "quarter", "year")
-        return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _DAYS_BY_DAY else units
+        return None if span > _MOST_YEARS * 366 else ("day", *units) if span <= _MOST_DAYS_ONE_BY_ONE else units
 
     @cached_property
     def kind(self) -> ValueKind:
         """The way in which the values can be coarsened. Numbers can be names: codes of one length, or few things."""
         is_number = any(word.endswith(("num", "code", "nr")) for word in self.words) or self.says("codes")
         are_names = (is_number and self.is_coded) or (self.says("categories") and self.distinct > 2)
-        if self.numbers and not self.is_labelled and not (are_names and self.whole):
+        if self.numbers and not self.is_labelled and not (are_names and self.whole_numbers):
             return ValueKind.NUMBERS
         if self.units is not None:
             return ValueKind.DATES
@@ -302,12 +282,12 @@ class Facts(Column):
 
     @property
     def are_names(self) -> bool:
-        """Whether the values are numbers that stand for names, in no order."""
+        """True if the values are numbers that stand for names, in no order."""
         return self.kind is ValueKind.TEXTS and self.numbers is not None
 
     @cached_property
     def are_unordered(self) -> bool:
-        """Whether nothing says in which order the values lie, and they are few enough to be compared with each other."""
+        """True if nothing says in which order the values lie, and they are few enough to be compared."""
         is_much = self.distinct > _MOST_COMPARED or self.rows > _MOST_ROWS_COMPARED
         return not is_much and (self.are_names or in_natural_order(self.values) is None)
 
@@ -318,25 +298,36 @@ class Facts(Column):
 
     @cached_property
     def are_ages(self) -> bool:
-        """Whether the numbers are ages in years."""
+        """True if the numbers are ages in years."""
         low, high = min(self.numbers or (Decimal(-1),)), max(self.numbers or (Decimal(-1),))
         return bool(self.says("ages")) and high - low >= 10 and low >= 0 and high < 130
 
     @cached_property
     def widths(self) -> tuple[int | Decimal, ...]:
-        """The width of the bands of numbers; none for single whole values."""
-        return finest_width(self.numbers or (), self.counts, self.are_ages)
+        """The width of the finest bands of numbers, of which about a hundred hold most rows; none for single values."""
+        unit = last_decimal(self.numbers or ())
+        numbers, counts = without_spike(self.numbers or (), self.counts)
+        are_whole = all(number == number.to_integral_value() for number in numbers)
+        low, high = inner_range(numbers, counts)
+        span = max(numbers) - min(numbers)
+        if are_whole and high - low <= _MOST_SINGLE_NUMBERS and span < MOST_CONSECUTIVE:
+            return ()
+        wished = max((high - low) / _FINEST_BANDS, span / _MOST_BANDS, Decimal(1) if self.are_ages else unit)
+        width = max(round_width(wished), unit)
+        return (int(width),) if are_whole else (width,)
 
     @cached_property
     def start(self) -> int | Decimal:
-        """Where the bands of numbers are counted from."""
+        """Number from which bands are counted."""
         return bands_begin(self.numbers or (), self.counts) if self.widths else 0
 
     @cached_property
     def groups(self) -> Attribute | None:
-        """How the values are published in groups where they are sensitive; None where only some can be read."""
+        """Groups of the values if they are sensitive; None if only some can be read."""
         try:
-            return in_groups(Attribute(Role.SENSITIVE, values=self.said.values), self.values, self.counts, self.format)
+            return in_groups(
+                Attribute(Role.SENSITIVE, values=self.labels.values), self.values, self.counts, self.format
+            )
         except InputError:
             return None
 
@@ -346,12 +337,12 @@ class Facts(Column):
         return int((self.counts < self.rare).sum())
 
     def are_mostly_named(self, share: float) -> bool:
-        """Whether there are some values that enough rows have, not too many, and that share of the rows has one of them."""
+        """True if there are some values that enough rows have, not too many, and that share of the rows has one of them."""
         named_rows = self.counts[self.counts >= self.rare].sum()
         return 2 <= self.distinct - self.uncommon <= _MOST_NAMED and bool(named_rows >= share * self.counts.sum())
 
     def are_long(self, fewest: int = 0) -> bool:
-        """Whether some values of so many rows may be what somebody wrote: long, and not those of a short list of choices."""
+        """True if some values of so many rows may be what somebody wrote: long, and not those of a short list of choices."""
         looked_at = self.counts >= fewest
         lengths, are_rare = np.array(list(map(len, self.values)))[looked_at], self.counts[looked_at] < self.rare
         if not (lengths > np.where(are_rare, _LONG_TEXT, _LONG_CATEGORY)).any():

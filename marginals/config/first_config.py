@@ -6,35 +6,36 @@ It quotes no value of the table, but for those that stand for none.
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from math import comb
 from pathlib import Path
 from textwrap import wrap
 
 from checks.claims import listing
+from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
-from marginals.config.harm import ABOUT_EXCEPTIONS, bound_lines, exception_lines
-from marginals.config.outcomes import about_outcomes, likely_outcomes, wanted_pairs
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
     Question,
+    comment_lines,
     guess_comments,
     one_line,
-    questions_about,
     questions_of,
-    questions_text,
     quoted,
 )
 from marginals.config.rules import Guess
+from marginals.config.vocabulary import harmless_values, meaning_of
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.messages import few
+from marginals.messages import few, share_in_words
 from marginals.names import column_name
+from marginals.publishing.harmful import bounded_values, known_values
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
 from marginals.say.claims import counts_below
@@ -43,19 +44,20 @@ from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
 from marginals.tables.values import NumberFormat, number_text
+from marginals.tables.words import ranked_words
 
-_MOST_PAIRS = 10
-"""Impossible pairs that are proposed."""
+MOST_OUTCOMES = 2
+"""Columns, at most, that are taken for outcomes until somebody names them: each is wanted with all others."""
 
-_ANSWERED = 10.0
-"""The weight of a table with an outcome that somebody named."""
+_MOST_IMPOSSIBLE_PAIRS = 10
+_MOST_LISTED_VALUES = 12
+_WEIGHT_OF_NAMED_OUTCOMES = 10.0
+_FEWEST_TO_CHOOSE = 3
+"""Columns from which on a search chooses between pairs."""
 
-_WIDTH, _NARROW = 118, 112
-"""Characters of a line of a comment in the first section, and in the last."""
 
-
-def _comments(text: str, width: int = _WIDTH) -> str:
-    return "".join(f"{line}\n" for line in wrap(one_line(text), width, initial_indent="# ", subsequent_indent="# "))
+def _comments(text: str) -> str:
+    return "".join(f"{line}\n" for line in wrap(one_line(text), 118, initial_indent="# ", subsequent_indent="# "))
 
 
 def _key(name: str) -> str:
@@ -77,8 +79,8 @@ def _list(items: Iterable[str]) -> str:
     return f"[{', '.join(items)}]"
 
 
-def _path(source: Path, beside: Path) -> str:
-    folder = beside.absolute().parent
+def _path(source: Path, target: Path) -> str:
+    folder = target.absolute().parent
     try:
         path = Path(os.path.relpath(source.absolute(), folder))
     except ValueError:  # another drive
@@ -88,17 +90,14 @@ def _path(source: Path, beside: Path) -> str:
 
 @dataclass(frozen=True, eq=False)
 class InitialConfig:
-    """A config as text, the hierarchy files it names, and the guesses that it was made from.
-
-    beside: where it is to be written. source, form: the table in files. asks: whether the preset is asked for.
-    """
+    """A config as text, to be written to a target, and the guesses that it was made from. asks: for the preset."""
 
     guessed: GuessedTable
     counted: CountedTable
     preset: Preset
     source: Path
     form: FileForm
-    beside: Path
+    target: Path
     asks: bool
 
     @property
@@ -115,34 +114,79 @@ class InitialConfig:
 
     @property
     def questions(self) -> list[Question]:
-        """What only somebody who knows the table can answer."""
-        counts = self.guessed.table.counts
-        asked = [] if counts is None else [(counts, self._about_counts, None)]
-        of_columns = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
-        of_values = questions_of((name, ABOUT_EXCEPTIONS, None) for name in self._exceptions)
-        together = about_outcomes(self.guessed, self._outcomes)
-        together += [Question((), self._about_pairs, None)] if self._about_pairs else []
-        return [*self.guessed.unclear, *questions_of(asked), *questions_about(of_columns), *of_values, *together]
+        """Questions that only somebody who knows the table can answer."""
+        guessed, counts = self.guessed, self.guessed.table.counts
+        guesses = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
+        result = [*guessed.unclear, *questions_of([] if counts is None else [(counts, self._about_counts, None)])]
+        of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
+        result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
+        result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
+        if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
+            result.append(Question(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
+        return [*result, *([Question((), self._about_pairs, None)] if self._about_pairs else [])]
 
     @cached_property
     def _outcomes(self) -> tuple[str, ...]:
-        chosen = self.guessed.chosen
-        return chosen.outcomes or (() if chosen.wanted else likely_outcomes(self.guessed))
+        """Columns that are studied by the others: those named so, then what is sensitive for sure; none that stand alone."""
+        guessed, ranks = self.guessed, ranked_words("outcomes")
+        if guessed.chosen.needed:
+            return guessed.chosen.outcomes
+        named = {name: {*guessed.facts[name].words_in_order} & ranks.keys() for name in self._together}
+        likely = [name for name in named if named[name] or self.guesses[name].role is Role.SENSITIVE]
+
+        def rank(name: str) -> tuple[int, bool]:
+            return min(map(ranks.__getitem__, named[name]), default=len(ranks)), bool(self.guesses[name].question)
+
+        return tuple(sorted(likely, key=rank)[:MOST_OUTCOMES])
+
+    @property
+    def _together(self) -> list[str]:
+        return [name for name, guess in self.guessed.used.items() if not guess.is_alone]
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
-        table = self.counted.table
-        asked = {name: exception_lines(self.guessed.facts[name], table) for name in table.sensitive}
-        return {name: lines for name, lines in asked.items() if lines}
+        lines_of = {name: self._exception_lines(name) for name in self.counted.table.sensitive}
+        return {name: lines for name, lines in lines_of.items() if lines}
 
-    def _weight(self, pair: Sequence[str]) -> float:
-        """The weight of an outcome by another column: most if somebody named both, which are the question then."""
-        named = self.guessed.chosen.outcomes
-        return AS_THE_REST if not named else WEIGHT if {*pair} <= {*named} else _ANSWERED
+    def _exception_lines(self, name: str) -> list[str]:
+        """Ask about values that look as if they harm nobody; none is rare. Others harm, in later tables too."""
+        facts, values = self.guessed.facts[name], known_values(self.counted.table, name)
+        labels, rows = values.hierarchy.labels[0], values.rows
+        canonical = str if facts.format is None else facts.format.canonical
+        meanings = {canonical(value): meaning for value, meaning in facts.labels.values.items()}
+        about = meaning_of(name) or meaning_of(facts.labels.description) or facts.values_meaning
+        harmless = harmless_values(name, facts.labels.description, about, {v: meanings.get(v, v) for v in labels})
+        is_end_of_scale = "0" in harmless and 2 * rows[labels.index("0")] < sum(rows)
+        is_rare = any(rows[labels.index(value)] < facts.rare for value in harmless)
+        if is_rare or is_end_of_scale or len(harmless) in (0, len(labels)):
+            return []
+        return [*comment_lines(_HARMLESS), f"harmless = {quoted(list(harmless))}", "confirmed = false"]
+
+    def _bound_lines(self, name: str) -> list[str]:
+        """Say how sure the proposed demand lets anybody become of each value of a sensitive column of few."""
+        table, rare = self.counted.table, self.guessed.table.rare
+        values = bounded_values(table, name)
+        if len(values.rows) > _MOST_LISTED_VALUES or not any(values.rows):
+            return []
+        people = table.rows_per_person if isinstance(table.rows_per_person, int) else 1
+        odds = DEMANDS[PROPOSED].of_rows(people)
+
+        def most(share: Fraction) -> str:
+            return "no bound" if odds.bound(share) == 1 else str(100 * people * odds.bound(share))
+
+        of_each = zip(values.rows, values.hierarchy.labels[values.level], values.shares)
+        bounds = [  # the most frequent value, which seldom harms, last
+            f"{quoted(label)} {most(share)} ({share_in_words(share)})"
+            for rows, label, share in sorted(of_each)
+            if rows >= rare
+        ]
+        if len(bounds) < len(values.rows):
+            bounds.append(f"each rarer value at most {most(Fraction(rare - 1, sum(values.rows)))}")
+        return comment_lines(_BOUNDS.format(bounds=", ".join(bounds)))
 
     @property
     def _about_pairs(self) -> str:
-        """Which preset is wanted, with the numbers of this table; empty where one was said, or one alone makes sense."""
+        """Question for the preset, with numbers of this table; empty if one was chosen, or only one makes sense."""
         columns, k = len(self.guessed.of_role(Role.QUASI_IDENTIFIER)), self.counted.k
         if not self.asks or columns < 3 or not MORE_PAIRS.is_for(self.counted.table.rows_per_person):
             return ""
@@ -166,15 +210,18 @@ class InitialConfig:
     @cached_property
     def text(self) -> str:
         """The whole config."""
-        head = _HEAD.format(name=one_line(self.source.name)) + questions_text(self.questions)
+        lines = [line for question in self.questions for line in comment_lines(str(question), "# - ")]
+        head = _HEAD.format(name=one_line(self.source.name)) + "".join(
+            f"{line}\n" for line in [*_ASK[: len(lines)], *lines]
+        )
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
-        data = self._data(_path(self.source, self.beside))
-        base = _NO_BASE if self.counted.generalizations is None else _SEARCHED_BASE
+        data = self._data(_path(self.source, self.target))
+        base = _BASE.format(table=_NO_BASE if self.counted.generalizations is None else _IF_BETTER)
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
 
     @cached_property
     def formats(self) -> dict[str, str]:
-        """In words how columns write numbers that have signs between thousands, or in percent."""
+        """Words for columns whose numbers have signs between thousands, or are in percent."""
         words = {}
         for name in self.guessed.used:
             column = self.guessed.facts[name]
@@ -198,8 +245,8 @@ class InitialConfig:
             lines.append(f"# Guessed or said: what names the columns.\nheader = {quoted(form.header)}\n")
         lines += [] if form.sheet is None else [f"sheet = {quoted(form.sheet)}\n"]
         if table.counts is not None:
-            asked = f"Nothing is read until one of these lines stands here: {self._about_counts}."
-            lines.append(f"{_comments(asked)}# counts = {quoted(table.counts)}\n# counts = false\n")
+            question = f"Nothing is read until one of these lines stands here: {self._about_counts}."
+            lines.append(f"{_comments(question)}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{few(len(table.frame) - complete)} rows are left out"
         cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
         lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
@@ -213,42 +260,34 @@ class InitialConfig:
         if person is None:
             unclear = "\n# Asked above. Until somebody says whose rows these are, promises count rows.\n"
             return f'{unclear}rows_per_person = "any"\n' if self.guessed.unclear else ""
-        lines = [
-            f"{listing(list(map(column_name, person.columns)))} {person.why}. So what is promised is promised of people."
-        ]
+        names = listing(list(map(column_name, person.columns)))
         if rows > 1:
-            lines.append(
-                f"Of each up to {rows:,} rows count, drawn at random, so k people are k times {rows} rows. Instead of it, "
-                'one_row = "first", "last" or "random" counts one row of each.'
-            )
+            key, counted = f"rows_per_person = {rows}", f"Of each up to {rows:,} rows count, drawn at random"
+            instead = 'one_row = "first", "last" or "random" counts one row of each'
         else:
-            lines.append(
-                "One row of each counts, drawn at random from those that are not left out, so that what changes with time "
-                'is told of all times; "first" and "last" are those in the order of the table.'
-            )
-            lines.append("Instead of one_row, rows_per_person = 5 counts so many rows of each.")
-        lines.append(
-            "Instead of both lines, rows_per_person = 1 says that each row is a person of its own, and "
-            'rows_per_person = "any" that promises shall count rows.'
+            key = f'one_row = "{ONE_ROW}"'
+            counted = "One row of each counts, drawn at random so that what changes with time is shown at all times"
+            instead = '"first" and "last" go by the order of the table, and rows_per_person = 5 counts so many rows'
+        return (
+            f"\n{_comments(_WHOSE.format(names=names, why=person.why, counted=counted, instead=instead))}person = "
+            + (f"{quoted(person.person)}\n{key}\n")
         )
-        key = f"rows_per_person = {rows}" if rows > 1 else f'one_row = "{ONE_ROW}"'
-        return f"\n{''.join(map(_comments, lines))}person = {quoted(person.person)}\n{key}\n"
 
     def _column(self, name: str, guess: Guess) -> str:
-        key, meanings = _key(name), guess.said.values if guess.role.is_used else {}
+        key, meanings = _key(name), guess.labels.values if guess.role.is_used else {}
         notes = {**_NOTES, "marks": f"these stand for no value: {one_line(self.guessed.facts[name].marks.why)}"}
         unread = ("marks", "one_spelling") if not guess.role.is_used else ()
-        stated = {key: value for key, value in guess.settings.items() if key not in unread}
-        description = f"description = {quoted(guess.said.description)}"
+        settings = {key: value for key, value in guess.settings.items() if key not in unread}
+        description = f"description = {quoted(guess.labels.description)}"
         is_sensitive = guess.role is Role.SENSITIVE
-        lines = [f"[attributes.{key}]", *guess_comments(guess)]
-        lines += bound_lines(self.counted.table, name, self.guessed.table.rare) if is_sensitive else []
+        lines = [f"[attributes.{key}]", *guess_comments(guess.why, guess.question)]
+        lines += self._bound_lines(name) if is_sensitive else []
         lines.append(f'role = "{guess.role.value}"')
         lines += [
             f"{setting} = {_value(value)}{f'        # {notes[setting]}' if setting in notes else ''}"
-            for setting, value in stated.items()
+            for setting, value in settings.items()
         ]
-        lines += [description] if guess.said.description and guess.role.is_used else []
+        lines += [description] if guess.labels.description and guess.role.is_used else []
         lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []
         return (
@@ -269,40 +308,52 @@ class InitialConfig:
         if len(self.guessed.of_role(Role.QUASI_IDENTIFIER)) > 2 or preset.has_further:
             for offered in PRESETS.values():
                 how = f"marginals init --preset {offered.name}"
-                text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}", _NARROW)
+                text += _comments(f"{offered.name} ({how}): {offered.promises} {offered.costs}")
         text += _SEARCH.format_map(preset.search)
-        text += _FURTHER_TABLES if preset.has_further else ""
+        if preset.has_further:
+            text += f'further_tables = "{PAIRS}"     # beside those with a junction tree; "none", or a number\n'
         used = self.guessed.used
         if coarse := [f"{{ {quoted(name)} = 0 }}" for name, guess in used.items() if guess.is_coarse]:
             text += (
                 "# Level 0 is the day of birth, or the whole code of a place, which tells people apart.\n"
                 f"must_not_publish = {_list(coarse)}\n"
             )
-        if alone := [quoted(name) for name, guess in used.items() if guess.is_alone]:
+        if single := [quoted(name) for name, guess in used.items() if guess.is_alone]:
             text += (
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
-                f"alone = {_list(alone)}\n"
+                f"alone = {_list(single)}\n"
             )
         belong = [
             pair
             for pair in self.guessed.belong
             if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
         ]
-        of_outcomes = wanted_pairs(self.guessed, self._outcomes)
+        outcomes, together, chosen = self._outcomes, self._together, self.guessed.chosen
+        of_outcomes = (
+            (outcome, name)
+            for place, outcome in enumerate(outcomes)
+            if outcome in together
+            for name in together
+            if name not in outcomes[: place + 1]
+        )
+        named = {*chosen.outcomes}
         wishes = {frozenset(pair): self._wanted(pair, AS_THE_REST) for pair in belong}
-        wishes |= {frozenset(pair): self._wanted(pair, self._weight(pair)) for pair in of_outcomes}
-        chosen = self.guessed.chosen.wanted
-        wishes.pop(frozenset(chosen), None)
-        return text + self._wanted(chosen, WEIGHT) + "".join(wishes.values()) + self._impossible()
+        for pair in of_outcomes:
+            weight = AS_THE_REST if not named else WEIGHT if named.issuperset(pair) else _WEIGHT_OF_NAMED_OUTCOMES
+            wishes[frozenset(pair)] = self._wanted(pair, weight)
+        wishes.pop(frozenset(chosen.wanted), None)
+        return text + self._wanted(chosen.wanted, WEIGHT) + "".join(wishes.values()) + self._impossible()
 
     def _impossible(self) -> str:
-        pairs = self.counted.impossible
-        others = f"; {len(pairs) - _MOST_PAIRS:,} more such pairs are not listed" if len(pairs) > _MOST_PAIRS else ""
-        text = _comments(f"{_IMPOSSIBLE}{others}.", _NARROW) if pairs else ""
-        for pair in pairs[:_MOST_PAIRS]:
+        text, pairs = "", self.counted.impossible
+        if pairs:
+            more = len(pairs) - _MOST_IMPOSSIBLE_PAIRS
+            others = f"; {more:,} more such pairs are not listed" if more > 0 else ""
+            text = "\n" + _comments(f"{_IMPOSSIBLE}{others}.")
+        for pair in pairs[:_MOST_IMPOSSIBLE_PAIRS]:
             labels = "".join(f"{_key(name)} = {_list([quoted(label)])}\n" for name, label in pair.items())
             text += f"[[data.impossible]]\n{labels}confirmed = false\n"
-        return f"\n{text}" if pairs else ""
+        return text
 
     def _wanted(self, names: Sequence[str], weight: float) -> str:
         used = [quoted(name) for name in names if name in self.guessed.used]
@@ -316,27 +367,25 @@ class InitialConfig:
 
 
 def initial_config(
-    source: Path,
-    beside: Path,
-    rare: int = RARE,
-    wanted: Sequence[str] = (),
-    chosen: Chosen = NOTHING_CHOSEN,
-    preset: Preset | None = None,
+    source: Path, target: Path, rare: int = RARE, chosen: Chosen = NOTHING_CHOSEN, preset: Preset | None = None
 ) -> InitialConfig:
-    """The guess at a config for a table in files, to be written to the file `beside`.
+    """Return the guess at a config for a table in files, to be written to the file `beside`.
 
-    rare: values that fewer rows have are named nowhere. wanted: columns that an analysis needs. chosen: what somebody
-    says beforehand. preset: joint proof unless somebody says otherwise, which is asked then. Raises InputError for no
-    table, a column that is not there, and where nothing can be published or promised.
+    Values that fewer than `rare` rows have are named nowhere. Without a preset it is joint proof, and that is asked.
+    Raises InputError for no table, a column that is not there, and if nothing can be published or promised.
     """
-    chosen = replace(chosen, wanted=tuple(wanted))
     form = likely_form_of(source, chosen.header, chosen.sheet)
     table = DescribedTable.read(source, form, rare, chosen)
     guessed, counted = counted_table(guessed_table(table, chosen))
     taken = preset or JOINT_PROOF
     taken.require(counted.table.rows_per_person)
-    return InitialConfig(guessed, counted, taken, source, form, beside, asks=preset is None)
+    return InitialConfig(guessed, counted, taken, source, form, target, asks=preset is None)
 
+
+_WHOSE = (
+    "{names} {why}. So what is promised is promised of people. {counted}. Instead, {instead}. Instead of both lines, "
+    'rows_per_person = 1 says that each row is a person of its own, and "any" that promises count rows.'
+)
 
 _NOTES = {
     "start": "0 is a group of its own",
@@ -345,7 +394,7 @@ _NOTES = {
     "missing": '"drop": rows without one are left out',
     "one_spelling": "texts that differ by case, accents, blanks or signs are one value",
 }
-"""What is said beside a setting."""
+"""Comments on settings."""
 
 _HEAD = """\
 # Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.
@@ -356,6 +405,8 @@ _HEAD = """\
 #   marginals publish THIS_FILE --out release
 """
 
+_ASK = ("#", "# Questions that only you can answer, by changing a section below:")
+
 _ROLES = """\
 # The role of a column is one of
 #   "identifier"        names a person; never read any further
@@ -363,20 +414,14 @@ _ROLES = """\
 #   "quasi-identifier"  others may know it about a person: what people could be recognized by
 #   "sensitive"         what nobody may learn about a person
 #
-# A quasi-identifier can be coarsened step by step, from the value as it is to "*", which says nothing. The steps are
-#   intervals = [5, 10, 20]          whole numbers, in ever wider intervals; each width is a multiple of the one before
-#                                    ([0.5, 2.5] or [5.0, 10.0], with a point: numbers with decimals)
-#   dates = ["month", "year"]        dates and times, cut to ever longer units
-#   prefixes = [3, 2]                codes, of which ever fewer characters are kept
-#   hierarchy = "hierarchies/x.csv"  anything else: a file without header, separated by semicolons, with one line for
-#                                    each value: the value, what it becomes first, what it becomes next, ..., *
-#   ladder = "fitted"                steps that are fitted to the table, alone or with one of these: rare values are
-#                                    merged with their neighbours, or with those nearest in the hierarchy, more at each
-#                                    step; "alike": with those that are most alike by the other columns that others may
-#                                    know, which a release then tells of them; "given": only the steps that are given
-# With none of these, the column is published as it is or not at all; if published, the release lists all its values.
-# A release names the labels that its tables count, and no others. A hierarchy that everybody may know, made without looking
-# at this table, can be published whole: labels = "public".
+# A quasi-identifier can be coarsened step by step, up to "*", which says nothing. The steps are
+#   intervals = [5, 10, 20]          wider and wider, each a multiple of the one before; [0.5, 2.5]: with decimals
+#   dates = ["month", "year"]        longer and longer units of time
+#   prefixes = [3, 2]                fewer and fewer characters of a code
+#   hierarchy = "hierarchies/x.csv"  a line for each value, without header: value;level1;level2;...;*
+#   ladder = "fitted"                rare values are merged with their neighbours, more at each step; "alike": with those
+#                                    that are most alike by the other columns, which a release then tells
+# Without them the release has the column with all its values, or not at all. The page on configs explains every key.
 """
 
 _PRIVACY = """\
@@ -424,19 +469,13 @@ _DEMANDS = f"""\
 diversity = "{PROPOSED}"
 """
 
-_SEARCHED_BASE = """\
+_BASE = """\
 # One table with all the columns, each coarsened as far as it must be, can be part of the release.
 [base]
-table = "auto"               # if that is better; "best": always; "none": smaller tables only
+table = {table}
 """
-
-_NO_BASE = f"""\
-# One table with all the columns, each coarsened as far as it must be, can be part of the release.
-# There are more than {MOST_NODES:,} ways to coarsen them, so looking for the best would take long; with
-# fewer columns or levels, try "auto".
-[base]
-table = "none"
-"""
+_IF_BETTER = '"auto"               # if that is better; "best": always; "none": smaller tables only'
+_NO_BASE = f'"none"    # looking for the best takes long, with over {MOST_NODES:,} ways to coarsen; else try "auto"'
 
 _IMPOSSIBLE = (
     "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
@@ -444,9 +483,21 @@ _IMPOSSIBLE = (
     "for nothing"
 )
 
-_FURTHER_TABLES = f"""\
-further_tables = "{PAIRS}"     # tables of pairs beside those with a junction tree; "none", or a number
-"""
+_ABOUT_EXCEPTIONS = (
+    "some values look as if they harm nobody, and are named there: if that is so, write confirmed = true; until then all "
+    "values count as harmful"
+)
+
+_HARMLESS = "These values look as if they harm nobody. If so, write confirmed = true. Until then all count as harmful."
+
+_BOUNDS = f'How sure "{PROPOSED}" lets anybody become, in percent, and how many of all have it: {{bounds}}.'
+
+_OUTCOME = "Say what is studied or compared, such as an outcome or a treatment: marginals init --outcome NAME,NAME"
+_FOR_WHAT = f"What is the table for? No column looks like an outcome. {_OUTCOME}"
+_IS_FOR = (
+    "is that what the table is for? Until you say otherwise, each pair with one of them counts as much in the search as "
+    f"the whole table. {_OUTCOME}"
+)
 
 _MISSING = """\
 # Texts that stand for no value. A row with one is left out, unless its column says below that missing values

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -48,22 +48,18 @@ from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
 from models.tables.contingency_table import pack
 
-_REPEATED = 4
-"""Rows of each text of a column on average, at least, where each is kept once."""
-_LOOKED_AT = 4_000
-"""Rows by which it is told which columns go together."""
-_MOST_REPEATED = 2_000_000
-"""People of a table of counts that are looked at."""
+_ROWS_OF_REPEATED_TEXTS = 4
+_ROWS_TO_RELATE_COLUMNS = 4_000
+_MOST_PEOPLE_OF_COUNTS = 2_000_000
 
 _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What somebody says of a table before anything is guessed: roles, and the columns that say whose row it is.
+    """Decisions before anything is guessed. wanted: columns that an analysis needs. outcomes: those studied by the others.
 
-    wanted: columns that an analysis needs. outcomes: those that are studied by each of the others. Raises InputError for a
-    column that is given two roles.
+    Raises InputError for a column with two roles.
     """
 
     sensitive: tuple[str, ...] = ()
@@ -74,21 +70,21 @@ class Chosen:
     outcomes: tuple[str, ...] = ()
     header: Header = None
     sheet: str | None = None
-    roles: Mapping[str, Role] = field(init=False, default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        by_role = {
-            Role.SENSITIVE: self.sensitive,
-            Role.QUASI_IDENTIFIER: self.quasi_identifiers,
-            Role.IGNORED: self.ignored,
-            Role.IDENTIFIER: self.person,
-        }
-        roles: dict[str, Role] = {}
-        for role, names in by_role.items():
-            for name in names:
-                if roles.setdefault(name, role) is not role:
-                    raise InputError(f"{name!r} is given two roles; name it once")
-        object.__setattr__(self, "roles", roles)
+        names = [*{*self.sensitive}, *{*self.quasi_identifiers}, *{*self.ignored}, *{*self.person}]
+        if twice := [name for name in names if names.count(name) > 1]:
+            raise InputError(f"{min(twice)!r} is given two roles; name it once")
+
+    @cached_property
+    def roles(self) -> Mapping[str, Role]:
+        """The role of each column that somebody named."""
+        return (
+            dict.fromkeys(self.sensitive, Role.SENSITIVE)
+            | dict.fromkeys(self.quasi_identifiers, Role.QUASI_IDENTIFIER)
+            | dict.fromkeys(self.ignored, Role.IGNORED)
+            | dict.fromkeys(self.person, Role.IDENTIFIER)
+        )
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -110,9 +106,9 @@ NOTHING_CHOSEN = Chosen()
 class DescribedTable:
     """A table of which nothing is guessed but how its cells are written, and which columns number people.
 
-    columns: of each person once, without what is missing. keys: of people; the first tells whose row it is. shared:
-    what looks like one, by the sex or birth in which its rows differ. asked: why it is asked whether other columns tell
-    that. counts: the column that seems to say how many people a row stands for, by which its rows are repeated here.
+    columns: of each person once. keys: of people; the first tells whose row it is. shared: keys of several people, by the
+    sex or birth in which their rows differ. questions: about other columns that may tell whose row it is. counts: the
+    column of how many people a row stands for, by which rows are repeated here.
     """
 
     name: str
@@ -120,7 +116,7 @@ class DescribedTable:
     columns: Mapping[str, Facts]
     keys: Sequence[RepeatingKey]
     shared: Mapping[str, str]
-    asked: Mapping[tuple[str, ...], str]
+    questions: Mapping[tuple[str, ...], str]
     missing: MissingTokens
     decimal: DecimalSign
     rare: int
@@ -128,13 +124,13 @@ class DescribedTable:
 
     @cached_property
     def gone(self) -> Callable[[str], BoolArray]:
-        """Which rows lack a value of a column: shape (rows,)."""
+        """Rows that lack a value of a column: shape (rows,)."""
         return cache(lambda name: self.codes(str(name))[0] < 0)
 
     @cached_property
     def values_of(self) -> Callable[[str], Values]:
         """The values of a column in some rows."""
-        some = self.frame.iloc[:: max(1, len(self.frame) // _LOOKED_AT)]
+        some = self.frame.iloc[:: max(1, len(self.frame) // _ROWS_TO_RELATE_COLUMNS)]
         return cache(lambda name: Values.of(some[str(name)], self.no_values(str(name)), self.columns[name].decimal))
 
     def codes(self, name: str) -> tuple[IndexArray, Sequence[str]]:
@@ -159,7 +155,7 @@ class DescribedTable:
         counts = counts_column(frame) if not chosen.person else None
         if counts in chosen.roles:
             counts = None
-        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_REPEATED)
+        frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
         missing = MissingTokens.of(cells)
@@ -177,19 +173,19 @@ class DescribedTable:
         shared: dict[str, str] = {}
         if chosen.person:
             owned = owners(frame, chosen.person, _NO_VALUES)
-            known = owned[owned >= 0]
-            keys = [RepeatingKey(chosen.person, len(np.unique(known)), len(known), "you said so")]
+            valid = owned[owned >= 0]
+            keys = [RepeatingKey(chosen.person, len(np.unique(valid)), len(valid), "you said so")]
         else:
             by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
             keys = by_name or [key for key in content.keys if not is_called_otherwise(key.columns[0])]
             keys = [key for key in keys if chosen.roles.get(key.columns[0], Role.IDENTIFIER) is Role.IDENTIFIER]
             shared = shared_keys(frame, keys, read)
             keys = [key for key in keys if key.columns[0] not in shared]
-        asked = _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles])
+        questions = _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles])
         is_sure = keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS
-        if not (asked or chosen.person or is_sure):
-            asked = _asked(frame, read, {} if keys else content.likely, shared)
-        keys = [] if asked else keys
+        if not (questions or chosen.person or is_sure):
+            questions = _likely_keys(frame, read, {} if keys else content.likely, shared)
+        keys = [] if questions else keys
         for name, column in respelled.items():
             if not keys or name not in keys[0].columns:
                 frame[name] = column
@@ -197,17 +193,17 @@ class DescribedTable:
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal = likely_decimal(read)
-        said = column_labels(source)
-        read = [replace(c, decimal=decimal.sign, rare=rare, said=said.get(c.name, UNSAID)) for c in read]
-        columns = {c.name: c.marked(marks_of(c, c.said.values)) for c in read}
-        return cls(source.name, frame, columns, keys, shared, asked, missing, decimal, rare, counts)
+        labels = column_labels(source)
+        read = [replace(c, decimal=decimal.sign, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
+        columns = {c.name: c.marked(marks_of(c, c.labels.values)) for c in read}
+        return cls(source.name, frame, columns, keys, shared, questions, missing, decimal, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
     if not isinstance(column.dtype, pd.StringDtype):
         return column
     codes, texts = pd.factorize(column)
-    if _REPEATED * len(texts) > len(column):
+    if _ROWS_OF_REPEATED_TEXTS * len(texts) > len(column):
         return column
     return pd.Series(pd.Categorical.from_codes(codes, texts), index=column.index, name=column.name)
 
@@ -222,15 +218,15 @@ def _doubt(frame: pd.DataFrame, columns: Sequence[str]) -> dict[tuple[str, ...],
     return {}
 
 
-def _asked(
+def _likely_keys(
     frame: pd.DataFrame, columns: Sequence[Facts], likely: Mapping[str, str], shared: Collection[str]
 ) -> dict[tuple[str, ...], str]:
     members = possible_keys([column.name for column in columns], {})
     others = (c for c in columns if is_called_otherwise(c.name) and c.are_numbers_of_things)
     groups = [*shared, *(c.name for c in others if not c.says("ages", "times", "sexes"))]
-    found = likely_pair(frame, columns, groups, members, _NO_VALUES)
-    found |= {(name,): why for name, why in likely.items() if not (name in shared or is_called_otherwise(name))}
-    for key, why in found.items():
+    likely_keys = likely_pair(frame, columns, groups, members, _NO_VALUES)
+    likely_keys |= {(name,): why for name, why in likely.items() if not (name in shared or is_called_otherwise(name))}
+    for key, why in likely_keys.items():
         person = json.dumps(key if len(key) > 1 else key[0], ensure_ascii=False)
         names = f"column{'s' if len(key) > 1 else ''} {listing(list(map(column_name, key)))}"
         return {
@@ -241,13 +237,13 @@ def _asked(
 
 def keys_among(frame: pd.DataFrame, guesses: Mapping[str, Guess], missing: Collection[str]) -> list[RepeatingKey]:
     """The columns that look like keys of people by their names or guesses, and repeat."""
-    identifiers = {name: Attribute(Role.IDENTIFIER) for name, own in guesses.items() if own.role is Role.IDENTIFIER}
+    identifiers = {name: Attribute(Role.IDENTIFIER) for name, guess in guesses.items() if guess.role is Role.IDENTIFIER}
     keys = repeating_keys(PandasFrame(frame), possible_keys(list(map(str, frame.columns)), identifiers), missing)
     return sorted(keys, key=lambda key: -key.values)
 
 
 def shared_keys(frame: pd.DataFrame, keys: Sequence[RepeatingKey], columns: Sequence[Facts]) -> dict[str, str]:
-    """Those keys that number what several people share, each with the column that says so."""
+    """Return keys that number what several people share, with the column that says so."""
     differing = {key.columns[0]: differs_within(frame, key.columns[0], columns, _NO_VALUES) for key in keys}
     return {key: column for key, column in differing.items() if column}
 
@@ -290,6 +286,10 @@ class GuessedTable:
         """The facts of the columns that have a value."""
         return {name: facts for name, facts in self.facts.items() if facts.values}
 
+    def columns_that(self, condition: Callable[[Facts], object]) -> list[str]:
+        """Return the columns with a value that meet a condition."""
+        return [name for name, facts in self.filled.items() if condition(facts)]
+
     def values(self, names: Collection[str]) -> dict[str, Values]:
         """The values of some columns in some rows, each read once."""
         return {name: self.table.values_of(name) for name in names}
@@ -298,8 +298,8 @@ class GuessedTable:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
         read = {key: guess.settings[key] for key in ("missing", "marks", "one_spelling") if key in guess.settings}
-        made = protected(self.facts[name], why, question)
-        return replace(made, settings={**made.settings, **read}, said=guess.said, doubt=guess.doubt)
+        result = protected(self.facts[name], why, question)
+        return replace(result, settings={**result.settings, **read}, labels=guess.labels, doubt=guess.doubt)
 
     def of_role(self, role: Role) -> list[str]:
         """The columns of a role."""
@@ -311,17 +311,17 @@ class GuessedTable:
 
     @cached_property
     def lacking(self) -> dict[str, BoolArray]:
-        """Which rows lack a value of each used column that some lack: shape (rows,)."""
+        """Rows that lack a value of each used column that some lack: shape (rows,)."""
         return {name: self.table.gone(name) for name in self.used if self.table.columns[name].missing}
 
     @cached_property
     def drops(self) -> dict[str, BoolArray]:
-        """Which rows are left out since they lack a value of a column: shape (rows,)."""
+        """Rows that are left out since they lack a value of a column: shape (rows,)."""
         return {name: gone for name, gone in self.lacking.items() if not self.guesses[name].counts_missing}
 
     @cached_property
     def complete(self) -> BoolArray:
-        """Which rows lack no value that is needed, and say whose they are: shape (rows,)."""
+        """Rows that lack no value that is needed, and say whose they are: shape (rows,)."""
         of_nobody = map(self.table.gone, self.person.columns if self.person is not None else ())
         lacks = [np.zeros(len(self.table.frame), dtype=bool), *of_nobody, *self.drops.values()]
         return ~np.asarray(np.logical_or.reduce(lacks), dtype=np.bool_)
@@ -331,8 +331,8 @@ class GuessedTable:
         """The refusal of a table of which nothing can be published."""
         # Columns are not named: without a header their names are the values of a row.
         reasons = Counter(guess.why for guess in self.guesses.values()).most_common(3)
-        told = "; ".join(f"{why} ({columns} of {len(self.guesses)} columns)" for why, columns in reasons)
-        return InputError(f"no column of {self.table.name} can be published as it is: {told}")
+        texts = "; ".join(f"{why} ({columns} of {len(self.guesses)} columns)" for why, columns in reasons)
+        return InputError(f"no column of {self.table.name} can be published as it is: {texts}")
 
     @property
     def complete_rows(self) -> pd.DataFrame:
@@ -342,28 +342,28 @@ class GuessedTable:
 
     @cached_property
     def unclear(self) -> list[Question]:
-        """What is asked of whose rows these are: until it is answered, promises count rows."""
+        """Questions about whose rows these are: until they are answered, promises count rows."""
         if self.person is not None:
             return []
-        asked = dict(self.table.asked)
-        if not asked and (keys := keys_among(self.table.frame, self.guesses, self.table.missing.texts)):
+        questions = dict(self.table.questions)
+        if not questions and (keys := keys_among(self.table.frame, self.guesses, self.table.missing.texts)):
             names = listing([column_name(key.columns[0]) for key in keys])
-            asked[tuple(key.columns[0] for key in keys)] = (
+            questions[tuple(key.columns[0] for key in keys)] = (
                 f"{names} repeats, and numbers no people. If a person can have several rows, write person = "
                 '"COLUMN" under [data] with the column that says whose row it is.'
             )
         if self.table.counts is None and (times := self._times) > 1:
-            asked[()] = (
+            questions[()] = (
                 f"Each row stands {times} times in the table, or a multiple of it. If rows were entered {times} times, take "
                 "them out of the table."
             )
-        return [Question(columns, why, Role.IDENTIFIER) for columns, why in asked.items()]
+        return [Question(columns, why, Role.IDENTIFIER) for columns, why in questions.items()]
 
     @property
     def _times(self) -> int:
-        told = [facts for name, facts in self.filled.items() if self.guesses[name].role is not Role.IDENTIFIER]
-        if any(np.gcd.reduce([*facts.counts.tolist(), facts.missing]) == 1 for facts in told):
+        reasons = [facts for name, facts in self.filled.items() if self.guesses[name].role is not Role.IDENTIFIER]
+        if any(np.gcd.reduce([*facts.counts.tolist(), facts.missing]) == 1 for facts in reasons):
             return 1
-        codes = [self.table.codes(facts.name)[0] + 1 for facts in told]
-        keys, _ = pack(codes, [facts.distinct + 1 for facts in told], len(self.table.frame))
+        codes = [self.table.codes(facts.name)[0] + 1 for facts in reasons]
+        keys, _ = pack(codes, [facts.distinct + 1 for facts in reasons], len(self.table.frame))
         return row_multiple(np.unique(keys, return_counts=True)[1])

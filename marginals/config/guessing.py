@@ -15,7 +15,7 @@ from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question
-from marginals.config.relations import MOST_VALUES, structurally_missing
+from marginals.config.relations import MOST_REASONS, structurally_missing
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
 from marginals.publishing.harmful import bounded_values, can_be_shown
@@ -30,19 +30,14 @@ from models.arrays import CodeArray
 K = 10
 """People who share a cell at least, where the table has rows enough."""
 LEAST_CELL = 3
-"""The smallest count that a release shows under a first config."""
 MOST_NODES = 5_000
-"""With more generalizations than this, looking for the best single table takes minutes."""
+"""Generalizations beyond which looking for the best single table takes minutes."""
 ONE_ROW = "random"
-"""Which row of a person counts under a first config: with the first ones all that changes with time would be as it began."""
-_MANY_DROPPED = 0.05
-"""Share of the rows that may lack a value before the emptiest columns count it as one."""
-_ODDS = PRESETS[PROPOSED]
-"""What a first config demands of sensitive values."""
-_EXPECTED = 20
-"""Rows that would be expected of two values that no row has both of, at least, if their columns were independent."""
-_MOST_PAIRED = 100
-"""Of a column of such pairs; most pairs of rarer values are missing by chance."""
+"""Row of a person that counts under a first config: with the first ones all would be as it began."""
+_MOST_ROWS_DROPPED = 0.05
+_PROPOSED_ODDS = PRESETS[PROPOSED]
+_FEWEST_EXPECTED_OF_PAIRS = 20
+_MOST_VALUES_OF_PAIRS = 100
 
 
 def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
@@ -51,7 +46,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     guesses |= {column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys for column in key.columns}
     # The values of an identifier tell it where its name does not.
     keys, shared = table.keys, dict(table.shared)
-    if not keys and not table.asked:
+    if not keys and not table.questions:
         keys = keys_among(table.frame, guesses, table.missing.texts)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
@@ -61,15 +56,15 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         if name not in chosen.roles
     }
     person = next((key for key in keys if key.columns[0] not in shared), None)
-    asked = (Question(columns, why, Role.IDENTIFIER) for columns, why in table.asked.items())
+    questions = (Question(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
     guesses |= {
         name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
-        for question in asked
+        for question in questions
         for name in question.columns
         if name not in chosen.roles
     }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
-    few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_VALUES] if guessed.lacking else []
+    few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_REASONS] if guessed.lacking else []
     codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
     guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
@@ -83,7 +78,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
     while True:
         drops = guessed.drops
         dropped = np.logical_or.reduce([np.zeros(len(guessed.table.frame), dtype=bool), *drops.values()])
-        if dropped.sum() <= _MANY_DROPPED * len(dropped):
+        if dropped.sum() <= _MOST_ROWS_DROPPED * len(dropped):
             return guessed
         emptiest = max(drops, key=lambda name: int(drops[name].sum()))
         why = f"{guessed.guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
@@ -99,7 +94,7 @@ def _recounted(guessed: GuessedTable) -> GuessedTable:
         first, facts = guessed.guesses[name], guessed.facts[name]
         if first.has_bands:
             continue
-        counted = replace(Facts.read(rows, name), decimal=facts.decimal, said=facts.said, rare=facts.rare)
+        counted = replace(Facts.read(rows, name), decimal=facts.decimal, labels=facts.labels, rare=facts.rare)
         again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
         if again.role is first.role and not again.has_bands:
             result[name] = again.counting_missing(again.why) if first.counts_missing else again
@@ -115,10 +110,10 @@ def _attribute(guessed: Guess) -> Attribute:
 
 @dataclass(frozen=True)
 class CountedTable:
-    """The sensitive columns of a table as publishing counts them, of so many people, with rows_of_each of them.
+    """The sensitive columns of a table as publishing counts them, of so many people with so many rows each.
 
-    complete: rows that lack no value that is needed. generalizations: of the quasi-identifiers; None if they are too
-    many. impossible: pairs of values that no row has.
+    complete: rows that lack no value that is needed. generalizations: of the quasi-identifiers; None for too many.
+    impossible: pairs of values that no row has.
     """
 
     table: Table
@@ -145,9 +140,9 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         if not guessed.complete.all():
             part = replace(part, frame=part.frame[guessed.complete])
         counted = _counted(part, *_needed(part, guessed), guessed.person)
-        shown = _shown(counted.table)
+        presentable = _presentable(counted.table)
         # Where other rows are kept once a column is left out, another one may have too few values among them.
-        gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in shown}
+        gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in presentable}
         if not gone:
             break
         guessed = guessed.changed(
@@ -155,8 +150,8 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         )
         if not guessed.used:
             raise guessed.nothing_published
-    known, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
-    attributes = {name: _attribute(guessed.guesses[name]) for name in known}
+    public, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
+    attributes = {name: _attribute(guessed.guesses[name]) for name in public}
     ways = _generalizations(part, rows, attributes)
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
@@ -177,13 +172,13 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     return part.frame, plain | sensitive
 
 
-def _generalizations(part: DescribedTable, rows: pd.DataFrame, known: Mapping[str, Attribute]) -> int | None:
+def _generalizations(part: DescribedTable, rows: pd.DataFrame, public: Mapping[str, Attribute]) -> int | None:
     # Columns of few values come first, and none has less than two levels.
-    names, ways = sorted(known, key=lambda name: part.columns[name].distinct), 1
+    names, ways = sorted(public, key=lambda name: part.columns[name].distinct), 1
     for place, name in enumerate(names):
         if ways << len(names) - place > MOST_NODES:
             return None
-        counted = _counted(part, rows, {name: known[name]}, None)
+        counted = _counted(part, rows, {name: public[name]}, None)
         ways *= counted.table.domain.hierarchy(name).height + 1
     return ways if ways <= MOST_NODES else None
 
@@ -193,10 +188,10 @@ def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> t
     part, rows = guessed.table, guessed.complete_rows
     columns: dict[str, tuple[CodeArray, list[str]]] = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
-        if part.columns[name].distinct > _MOST_PAIRED:
+        if part.columns[name].distinct > _MOST_VALUES_OF_PAIRS:
             continue
-        codes, found = factorized(rows[name], part.no_values(name))
-        texts, attribute = list(map(str, found)), attributes[name]
+        codes, texts_found = factorized(rows[name], part.no_values(name))
+        texts, attribute = list(map(str, texts_found)), attributes[name]
         numbers = attribute.numbers(texts, part.decimal.sign)
         if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
             columns[name] = codes.astype(np.intp), texts  # so that a release has these labels, too
@@ -206,13 +201,13 @@ def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> t
         cells = first[has_both] * len(others) + second[has_both]
         counts = np.bincount(cells, minlength=len(labels) * len(others)).reshape(len(labels), len(others))
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
-        expected[(counts > 0) | (expected < _EXPECTED)] = 0
+        expected[(counts > 0) | (expected < _FEWEST_EXPECTED_OF_PAIRS)] = 0
         for row, column in np.argwhere(expected).tolist():
             proposed.append((expected[row, column], {one: labels[row], other: others[column]}))
     return tuple(pair for _, pair in sorted(proposed, key=lambda pair: -pair[0]))
 
 
-def _shown(table: Table) -> set[str]:
+def _presentable(table: Table) -> set[str]:
     if not table.sensitive:
         return set()
     requirements = Policy(diversity=PROPOSED, min_cell=LEAST_CELL).requirements_of(table)
@@ -234,7 +229,7 @@ def _counted(
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
         if _bear(shares, rows):
             table = read(person=person.columns, rows_per_person=rows)
-            if _bear(_shares(table), rows) and _shown(table) == {*table.sensitive}:
+            if _bear(_shares(table), rows) and _presentable(table) == {*table.sensitive}:
                 return CountedTable(table, one.rows, rows)
     return CountedTable(one, one.rows)
 
@@ -244,5 +239,5 @@ def _shares(table: Table) -> list[Fraction]:
 
 
 def _bear(shares: Sequence[Fraction], rows: int) -> bool:
-    """Whether so many rows of each person leave a bound to all values that have one where only one row counts."""
-    return all(_ODDS.of_rows(rows).bound(share) < 1 or _ODDS.bound(share) == 1 for share in shares)
+    """True if so many rows of each person leave a bound to all values that have one where only one row counts."""
+    return all(_PROPOSED_ODDS.of_rows(rows).bound(share) < 1 or _PROPOSED_ODDS.bound(share) == 1 for share in shares)

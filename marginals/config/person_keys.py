@@ -1,8 +1,8 @@
 """Columns that number somebody, each in several rows, noticed by how their values repeat rather than by their names.
 
-A key of people who have several rows is recognized by a second column: one that numbers the rows of each person (1, 2,
-3), or one that no two rows of a person share, as years, where the rows of a person stand together, or a third column says
-the same in all of them. Three columns that say the same in all rows of each value are a sign by themselves.
+A key of people who have several rows is recognized by a second column, which numbers the rows of each person (1, 2, 3).
+Or no two rows of a person share it, as a year, and they stand together or agree in a third column. Three columns that
+agree in all rows of each value are a sign by themselves.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -24,26 +24,18 @@ from models.tables.contingency_table import pack
 
 FEWEST = 30
 """Different values of a key, at least, and those of them that repeat."""
-_REPEATING = 0.8
-"""Share of the values that repeat, at least, where no column numbers their rows."""
-_MOST_EACH = 200
-"""Rows of one value on average, at most."""
+_SHARE_THAT_REPEATS = 0.8
+_MOST_ROWS_OF_EACH = 200
 _EXCEPTIONS = 0.02
 """Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
 _GLANCE = 2_000
 """Rows by which it is seen at once that a column does not agree in the rows of each value."""
-_LOOKED_AT = 50_000
-"""Rows by which it is decided: all rows of the values that come first."""
-_ROWS_OF_AGREEING = 5
-"""Rows of one value on average, at most, where other columns that agree in these are the only sign of a key."""
-_AGREEING = 3
-"""Columns that agree in all rows of each value of a key."""
-_CHANCE = 14.0
-"""How unlikely, in nats, it is by chance that a column agrees in all rows of each value."""
+_MOST_ROWS_EXAMINED = 50_000
+_MOST_ROWS_OF_EACH_IF_OTHERS_AGREE = 5
+_FEWEST_THAT_AGREE = 3
+_NATS_BEYOND_CHANCE = 14.0
 MOST_MEMBERS = 60
-"""Different numbers of the members of groups, at most."""
-_SHARED = 0.5
-"""Share of the repeated values of a key whose rows differ in a sex or birth, from which on several people share it."""
+_SHARE_THAT_DIFFERS_IN_SEX = 0.5
 
 
 @dataclass(frozen=True)
@@ -58,7 +50,7 @@ class ContentKeys:
 
 
 def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Collection[str]) -> ContentKeys:
-    """The keys of a table by how their values repeat. columns: its columns. missing: texts that stand for no value."""
+    """Return the keys of a table by how their values repeat."""
     varied = {column.name: column for column in columns if column.distinct > 1}
     lasting = [column for column in varied.values() if _has_repeats(column)]
     if not lasting:
@@ -68,7 +60,7 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Coll
     names = {
         column.name
         for column in lasting
-        if _is_like_key(column) and (column.counts > 1).sum() >= _REPEATING * column.distinct
+        if _is_like_key(column) and (column.counts > 1).sum() >= _SHARE_THAT_REPEATS * column.distinct
     }
     candidates = [column for column in lasting if _is_like_key(column) and column.are_numbers_of_things]
     signs: dict[str, str] = {}
@@ -83,34 +75,36 @@ def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Coll
     keys = {column.name for column in candidates} & names
     likely: dict[str, str] = {}
     for column in lasting:
-        name, beside = column.name, {other: code for other, code in codes.items() if other != column.name}
+        name, rest = column.name, {other: code for other, code in codes.items() if other != column.name}
         if name in signs or name in numbering:
             continue
-        if name in keys and (sign := _told_apart(codes[name], beside, keys)):
+        if name in keys and (sign := _told_apart(codes[name], rest, keys)):
             signs[name] = sign
             continue
         # By their place in order, by which a function of the values is known.
         places_of = {text: place for place, text in enumerate(in_order(column.values))}
         ordered = np.array([*(places_of.get(text, -1) for text in coded[name][1]), -1])[codes[name]]
-        is_seldom = column in candidates and column.rows <= _ROWS_OF_AGREEING * column.distinct
-        if is_seldom and (sign := _agreeing(ordered, beside)):
+        is_seldom = column in candidates and column.rows <= _MOST_ROWS_OF_EACH_IF_OTHERS_AGREE * column.distinct
+        if is_seldom and (sign := _agreeing(ordered, rest)):
             signs[name] = sign
         elif not (column.begin_with_year or column.end_with_year):
             for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")) if name in names else ():
-                if name not in likely and (sign := _told_apart(codes[name], beside, names, exceptions)):
+                if name not in likely and (sign := _told_apart(codes[name], rest, names, exceptions)):
                     likely[name] = f"{but}{sign}"
-            if name not in likely and (sign := _agreeing(ordered, beside, _EXCEPTIONS)):
+            if name not in likely and (sign := _agreeing(ordered, rest, _EXCEPTIONS)):
                 likely[name] = sign
-    found = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
+    ordered_keys = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
     return ContentKeys(
-        tuple(RepeatingKey((column.name,), column.distinct, column.rows, signs[column.name]) for column in found),
+        tuple(
+            RepeatingKey((column.name,), column.distinct, column.rows, signs[column.name]) for column in ordered_keys
+        ),
         frozenset(numbering),
         likely,
     )
 
 
 def owners(frame: pd.DataFrame, columns: Sequence[str], missing: Collection[str]) -> IndexArray:
-    """Whose row each is by some columns together: a number for each, -1 where one lacks a value; shape (rows,)."""
+    """Return a number of whoever each row is of by some columns together, -1 if one lacks a value; shape (rows,)."""
     return _together([factorized(frame[column], missing)[0] for column in columns])
 
 
@@ -141,7 +135,9 @@ def likely_pair(
         if c.are_numbers_of_things and (c.name in groups or (_has_repeats(c) and _is_like_key(c)))
     ]
     small = [
-        c.name for c in varied.values() if c.whole and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
+        c.name
+        for c in varied.values()
+        if c.whole_numbers and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
     ]
     if not keys or not (small or members):
         return {}
@@ -156,10 +152,11 @@ def likely_pair(
             continue
         if not are_named and not _counts_members(codes[group], frame[member]):
             continue
+        most = len(np.unique(codes[group])) + _EXCEPTIONS * len(frame)  # of a column that is constant in each group
         others = {
             name: code
             for name, code in codes.items()
-            if name not in (group, member) and not _is_constant(codes[group], code)
+            if name not in (group, member) and int(_together([codes[group], code]).max()) + 1 > most
         }
         reason = _told_apart(pairs, others, (), _EXCEPTIONS)
         if are_named or " is the same" in reason:
@@ -174,10 +171,10 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
         if column.name == key or column.distinct < 2 or not column.says("sexes", "births"):
             continue
         values = factorized(frame[column.name], missing)[0].astype(np.int64)
-        known = (owners >= 0) & (values >= 0)
-        repeated = np.bincount(owners[known], minlength=1) > 1
-        pairs = np.unique(np.stack([owners[known], values[known]]), axis=1)[0]
-        if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARED * repeated.sum():
+        filled = (owners >= 0) & (values >= 0)
+        repeated = np.bincount(owners[filled], minlength=1) > 1
+        pairs = np.unique(np.stack([owners[filled], values[filled]]), axis=1)[0]
+        if (np.bincount(pairs, minlength=len(repeated)) > 1).sum() > _SHARE_THAT_DIFFERS_IN_SEX * repeated.sum():
             return column.name
     return ""
 
@@ -185,7 +182,7 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
 def _has_repeats(column: Facts) -> bool:
     repeated = int((column.counts > 1).sum())
     is_other = column.says("ages", "times", "places") or column.sampling or column.has_decimals
-    return repeated >= FEWEST and column.rows <= _MOST_EACH * column.distinct and not is_other
+    return repeated >= FEWEST and column.rows <= _MOST_ROWS_OF_EACH * column.distinct and not is_other
 
 
 def _is_like_key(column: Facts) -> bool:
@@ -194,7 +191,7 @@ def _is_like_key(column: Facts) -> bool:
 
 def _rows_of_first(codes: IndexArray) -> IndexArray:
     rows = np.cumsum(np.bincount(codes[codes >= 0]))
-    most = max(FEWEST, int(np.searchsorted(rows, _LOOKED_AT, side="right")))
+    most = max(FEWEST, int(np.searchsorted(rows, _MOST_ROWS_EXAMINED, side="right")))
     return np.flatnonzero((codes >= 0) & (codes < most))
 
 
@@ -203,8 +200,6 @@ def _numbers_rows(owners: IndexArray, other: Facts, texts: "pd.Series[str]") -> 
         return False
     codes, values = pd.factorize(texts.astype(str))
     numbers = np.array([NumberFormat().real(value) for value in values])[codes]
-    if np.isnan(numbers).any() or not np.array_equal(numbers, np.floor(numbers)):
-        return False
     order = np.lexsort((numbers, owners))
     return bool(np.array_equal(numbers[order], places(owners[order]) + 1))
 
@@ -231,36 +226,33 @@ def _told_apart(
     in_blocks = np.count_nonzero(np.diff(owners)) + 1 <= len(np.unique(owners)) + exceptions * len(owners)
     if not times or not (in_blocks or constant):
         return ""
-    beside = f", and {constant} is the same in all rows of each" if constant else ""
-    return f"no two rows of one have the same {times}{beside}"
+    agreement = f", and {constant} is the same in all rows of each" if constant else ""
+    return f"no two rows of one have the same {times}{agreement}"
 
 
 def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
     numbers = pd.to_numeric(texts.astype(str), errors="coerce").to_numpy()
-    known = (groups >= 0) & ~np.isnan(numbers)
-    of_each = pd.Series(numbers[known]).groupby(groups[known])
+    filled = (groups >= 0) & ~np.isnan(numbers)
+    of_each = pd.Series(numbers[filled]).groupby(groups[filled])
     least, most, different = of_each.min(), of_each.max(), of_each.nunique()
     counts = ((least <= 1) & (most - least + 1 == different)).mean() > 1 - 3 * _EXCEPTIONS
     return bool(counts and different.mean() > 2)
 
 
-def _is_constant(owners: IndexArray, values: IndexArray) -> bool:
-    pairs = int(_together([owners, values]).max(initial=-1)) + 1
-    return pairs <= len(np.unique(owners)) + _EXCEPTIONS * len(owners)
-
-
 def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:
     """Name several columns that say the same in all rows of each value, as they do of a person or a family."""
     same = (name for name, values in others.items() if _is_same_within(owners, values, exceptions))
-    agreeing = list(islice(same, _AGREEING))
+    agreeing = list(islice(same, _FEWEST_THAT_AGREE))
     nearly = "nearly " if exceptions else ""
-    return f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _AGREEING else ""
+    return (
+        f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _FEWEST_THAT_AGREE else ""
+    )
 
 
 def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
-    """Whether all rows of each owner have one value, which neither chance nor the order of the owners explains."""
-    known = (owners >= 0) & (values >= 0)
-    numbers, others = owners[known], values[known].astype(np.int64)
+    """True if all rows of each owner have one value, which neither chance nor the order of the owners explains."""
+    filled = (owners >= 0) & (values >= 0)
+    numbers, others = owners[filled], values[filled].astype(np.int64)
     if len(np.unique(others[:_GLANCE])) < 2 and len(np.unique(others)) < 2:
         return False
     size = int(others.max()) + 1
@@ -274,7 +266,7 @@ def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -
     in_order_of_owners = pairs % size
     follows = np.count_nonzero(np.diff(in_order_of_owners)) < 3 * len(np.unique(in_order_of_owners))
     by_chance = float(((np.bincount(others) / len(others)) ** 2).sum())
-    return not follows and bool(-len(pairs) * np.log(by_chance) > _CHANCE)
+    return not follows and bool(-len(pairs) * np.log(by_chance) > _NATS_BEYOND_CHANCE)
 
 
 def _unlike(packed: IndexArray, size: int) -> tuple[float, IndexArray]:

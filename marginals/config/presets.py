@@ -1,8 +1,7 @@
 """Presets: demands that fit together, for whoever wants a proof of all tables jointly or more pairs of columns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, field
 
 from marginals.errors import InputError
 from marginals.publishing.policy import SENSITIVE_MARGINS, Policy
@@ -19,10 +18,10 @@ class Preset:
     costs: str
     of_all: str
     of_cells: str
-    search: Mapping[str, str | int | float]
+    search: Mapping[str, str | int | float] = field(hash=False)
 
     def is_for(self, rows_per_person: RowsPerPerson) -> bool:
-        """Whether it promises something of a table in which a person has so many rows."""
+        """True if it promises something when a person has so many rows."""
         return not self.has_further or rows_per_person in (None, 1)
 
     def require(self, rows_per_person: RowsPerPerson) -> None:
@@ -35,7 +34,7 @@ class Preset:
 
     @property
     def has_further(self) -> bool:
-        """Whether it has further tables."""
+        """True if it has further tables."""
         return "further_tables" in self.search
 
 
@@ -46,7 +45,7 @@ JOINT_PROOF = Preset(
     "The tables have a junction tree, so few pairs of columns stand in one table.",
     "k_combinatorial",
     "min_cell",
-    MappingProxyType({"max_sensitive_margins": SENSITIVE_MARGINS, "time_limit": 60.0}),
+    {"max_sensitive_margins": SENSITIVE_MARGINS, "time_limit": 60.0},
 )
 
 MORE_PAIRS = Preset(
@@ -58,10 +57,10 @@ MORE_PAIRS = Preset(
     "sensitive column.",
     "no_small_certain",
     "min_published_cell",
-    MappingProxyType({"max_sensitive_margins": 1, "time_limit": 180.0, "further_tables": PAIRS}),
+    {"max_sensitive_margins": 1, "time_limit": 180.0, "further_tables": PAIRS},
 )
 
-PRESETS: Mapping[str, Preset] = MappingProxyType({preset.name: preset for preset in (JOINT_PROOF, MORE_PAIRS)})
+PRESETS = {preset.name: preset for preset in (JOINT_PROOF, MORE_PAIRS)}
 
 
 def preset_of(policy: Policy) -> Preset:

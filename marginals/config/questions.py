@@ -1,20 +1,15 @@
-"""What `init` is not sure of, as questions to whoever knows the table, and which of its guesses nobody has confirmed yet."""
+"""Questions of `init` to whoever knows the table, and guesses that nobody has confirmed yet."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
-from typing import TYPE_CHECKING
 
 from marginals.config import UNKNOWN
 from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
 
-if TYPE_CHECKING:  # which guesses by means of pandas; publish reads the comments of a config without it
-    from marginals.config.rules import Guess
-
-_WIDTH = 118
 _MOST_ASKED = 6
 """Columns of one question, at most: of more nobody thinks of each."""
 
@@ -22,15 +17,14 @@ NOT_REVIEWED = """\
 # Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.
 reviewed = false
 """
-"""What a first config says of itself."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """Whether nobody should learn some columns about a person, or, of identifiers, whether they say whose rows these are.
+    """A question about some columns, such as whether nobody should learn them about a person, and the reason for it.
 
-    reason: why it is asked. role: which they have until then. A question without a role is about the values of the columns,
-    and one without columns about all of them.
+    role: which they have until then. Of identifiers it is asked whether they say whose rows these are. A question without
+    a role is about the values of the columns, and one without columns about all of them.
     """
 
     columns: tuple[str, ...]
@@ -61,10 +55,10 @@ class Question:
         return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
-def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
-    """What is asked, by reason and role, of few columns at once, without evidence last. asked: column, reason, role."""
+def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
+    """Return questions by reason and role, of few columns at once, those without evidence last."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
-    for name, reason, role in asked:
+    for name, reason, role in entries:
         if reason:
             groups.setdefault((reason, role), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] == UNKNOWN)
@@ -73,23 +67,6 @@ def questions_of(asked: Iterable[tuple[str, str, Role | None]]) -> list[Question
         for (reason, role), names in ordered
         for first in range(0, len(names), _MOST_ASKED)
     ]
-
-
-def questions_about(guesses: "Mapping[str, Guess]") -> list[Question]:
-    """Return what is asked about the roles of columns, and about their values."""
-    of_roles = ((name, guess.question, guess.role) for name, guess in guesses.items())
-    of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
-    return questions_of([*of_roles, *of_values])
-
-
-def questions_text(questions: Sequence[Question]) -> str:
-    """The questions as comments of a config; nothing where nothing is asked."""
-    if not questions:
-        return ""
-    lines = ["#", "# Questions that only you can answer, by changing a section below:"]
-    for question in questions:
-        lines += wrap(one_line(str(question)), _WIDTH, initial_indent="# - ", subsequent_indent="#   ")
-    return "\n".join(lines) + "\n"
 
 
 def one_line(text: str) -> str:
@@ -113,16 +90,14 @@ class Unconfirmed:
 _GUESSED, _ASKED = "Guessed: ", "Asked: "
 
 
-def guess_comments(guessed: "Guess") -> list[str]:
-    """The lines of a section of a config that say why a column has its role."""
-    said = [f"{_GUESSED}{guessed.why}."]
-    said += [f"{_ASKED}{guessed.question}."] if guessed.question else []
-    return [line for text in said for line in comment_lines(text)]
+def guess_comments(why: str, question: str) -> list[str]:
+    """Return the lines of a section of a config that say why a column has its role."""
+    return comment_lines(f"{_GUESSED}{why}.") + (comment_lines(f"{_ASKED}{question}.") if question else [])
 
 
-def comment_lines(text: str) -> list[str]:
-    """The lines of one comment, which break at no hyphen of a label."""
-    return wrap(one_line(text), _WIDTH, initial_indent="# ", subsequent_indent="#   ", break_on_hyphens=False)
+def comment_lines(text: str, mark: str = "# ") -> list[str]:
+    """Return the lines of one comment, which break at no hyphen of a label."""
+    return wrap(one_line(text), 118, initial_indent=mark, subsequent_indent="#   ", break_on_hyphens=False)
 
 
 _SECTION = re.compile(r"^\[attributes\.(.*)\]\s*?\n((?:#.*\n?)*)", re.MULTILINE)
@@ -145,7 +120,7 @@ def guesses_in(text: str, names: Mapping[str, object]) -> dict[str, Unconfirmed]
 def unconfirmed_lines(
     unconfirmed: Mapping[str, Unconfirmed], attributes: Mapping[str, Attribute], config: str
 ) -> Iterator[str]:
-    """Which values that harm and which roles, those first that `init` asked about, nobody has confirmed in a file."""
+    """Name values that harm and roles that nobody has confirmed, those first that `init` asked about."""
     if waiting := [name for name, attribute in attributes.items() if attribute.harmless and not attribute.confirmed]:
         yield (
             f"All values of {', '.join(map(column_name, waiting))} count as harmful: look at harmless in {config}, "
@@ -154,16 +129,16 @@ def unconfirmed_lines(
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
-    asked = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
+    entries = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
     unknown = [name for name, guess in unconfirmed.items() if guess.question == UNKNOWN]
     others = [name for name, guess in unconfirmed.items() if not guess.question]
-    for said, names in (("It was not sure of", asked), ("It knows nothing of", unknown), ("It guessed", others)):
+    for lines, names in (("It was not sure of", entries), ("It knows nothing of", unknown), ("It guessed", others)):
         if names:
-            yield f"  {said}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
+            yield f"  {lines}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
 
 
 def without_question(text: str, names: Iterable[str]) -> str:
     """The text of a config without the comments that ask about some columns: somebody has answered."""
-    asked = re.compile(rf"^#\s*{_ASKED}.*\n(?:#   .*\n)*", re.MULTILINE)
+    question = re.compile(rf"^#\s*{_ASKED}.*\n(?:#   .*\n)*", re.MULTILINE)
     headers = {header for name in names for header in (name, quoted(name), f"'{name}'")}
-    return _SECTION.sub(lambda found: asked.sub("", found[0]) if found[1] in headers else found[0], text)
+    return _SECTION.sub(lambda match: question.sub("", match[0]) if match[1] in headers else match[0], text)

@@ -1,11 +1,8 @@
-"""What columns say of each other, by counting on some rows: of nearly all rows, never of all.
-
-Copies, codes, what determines another column or follows from it, parts of a sum, associations, and values that are missing.
-"""
+"""Relations between columns, counted on some rows: they hold of nearly all rows, never of all."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from math import prod
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -14,31 +11,24 @@ import pandas as pd
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, IndexArray
+from models.inference.marginal_model import phi_squared
+from models.search.selection import p_value
 
 Numbers = npt.NDArray[np.float64]
 
-_DETERMINED = 0.9
-"""Share of what is wrong in guesses without a column that is right with it, from which on it gives the other away."""
-_FEWEST = 50
-"""Rows that have both values, at least, and as a share of the rows:"""
-_FEWEST_SHARE = 0.3
+_SHARE_DETERMINED = 0.9
+_FEWEST_ROWS_WITH_BOTH = 50
+_LEAST_SHARE_WITH_BOTH = 0.3
 
 FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
-_FEW_NUMBERS = 20
-"""As many different numbers, or fewer, are taken one by one."""
-_PARTS = 8
-"""Parts of a sum, at most."""
-_IN_SUM = 0.95
-"""Share of the rows, at least, in which the parts add up."""
-_NEARLY_NONE = 1e-7
-"""Share of the spread of a column, below which what is left of it is rounding."""
+_MOST_NUMBERS_ONE_BY_ONE = 20
+_MOST_PARTS_OF_SUMS = 8
+_SHARE_THAT_ADDS_UP = 0.95
+_ROUNDING = 1e-7
 _MOST_GROUPS = 20
-"""Groups of a column whose association with another is judged; rarer values are one group together."""
-_BEYOND_CHANCE = 5.0
-"""Standard deviations from what chance shows, from which on two columns are associated: about 3 pairs in ten million."""
-MOST_VALUES = 12
-"""Values of a column that says where another one lacks a value."""
+_BY_CHANCE = 3e-7
+MOST_REASONS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +43,7 @@ class Values:
 
     @classmethod
     def of(cls, texts: pd.Series, missing: Collection[str], decimal: str) -> "Values":
-        """Of a column of texts. missing: what stands for no value. decimal: the sign before the fraction of a number."""
+        """Read a column of texts. missing: what stands for no value. decimal: the sign before a fraction."""
         codes, values = factorized(texts, missing)
         written = NumberFormat.of(values, decimal)
         if written is None or not all(map(written.is_number, values)):
@@ -63,7 +53,7 @@ class Values:
 
     def groups(self, number: int) -> IndexArray:
         """Values in groups of about equal size, -1 for no value: `FINE` that tell, or `COARSE` that are told."""
-        if self.numbers is None or len(np.unique(self.codes)) <= _FEW_NUMBERS + 1:
+        if self.numbers is None or len(np.unique(self.codes)) <= _MOST_NUMBERS_ONE_BY_ONE + 1:
             return self.codes
         present = ~np.isnan(self.numbers)
         cuts = np.unique(np.quantile(self.numbers[present], np.arange(1, number) / number))
@@ -74,7 +64,7 @@ class Values:
 
 @dataclass(frozen=True)
 class Copy:
-    """That one column tells another one (`tells`), or is told from it (`follows`), and so gives it away."""
+    """A column that gives another one away: it tells the other (`tells`), or follows from it."""
 
     column: str
     of: str
@@ -83,14 +73,14 @@ class Copy:
 
     @property
     def why(self) -> str:
-        """In words."""
+        """The relation in words."""
         if self.tells:
             return f"in nearly all rows it {'says the same as' if self.follows else 'tells'} {self.of}"
         return f"in nearly all rows {self.of} tells it, so it would tell much of that"
 
 
 def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Copy]:
-    """Which columns give which sensitive ones away, in the order of the sensitive ones, then of the columns."""
+    """Return which columns give which sensitive ones away, in the order of the sensitive ones, then of the columns."""
     fine = {name: values.groups(FINE) for name, values in columns.items()}
     coarse = {name: values.groups(COARSE) for name, values in columns.items()}
     pairs = [
@@ -103,14 +93,14 @@ def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Co
 
 
 def determines(one: IndexArray, other: IndexArray) -> bool:
-    """Whether the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
+    """True if the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
 
-    one, other: the values of each row, -1 for none; shape (rows,). Of each group with one value of the first, the most
-    frequent value of the other is guessed, in all rows of the group but one, which stands for what was learnt from it.
+    one, other: the values of each row, -1 for none; shape (rows,). In each group with one value of the first, the most
+    frequent value of the other is guessed. One row of each group is taken off, for what was learnt from it.
     """
     both = (one >= 0) & (other >= 0)
     rows = int(both.sum())
-    if rows < _FEWEST or rows < _FEWEST_SHARE * len(one):
+    if rows < _FEWEST_ROWS_WITH_BOTH or rows < _LEAST_SHARE_WITH_BOTH * len(one):
         return False
     first, second = one[both], other[both]
     width = int(second.max()) + 1
@@ -122,13 +112,13 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     if groups < 2 or frequent == rows or rows == groups:
         return False
     right, without = (int(most.sum()) - groups) / (rows - groups), frequent / rows
-    return right - without >= _DETERMINED * (1 - without)
+    return right - without >= _SHARE_DETERMINED * (1 - without)
 
 
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
     """The columns that are in nearly all rows the sum of two or more others, some taken off, with these parts."""
     varied = {name: values.numbers for name, values in columns.items() if len(np.unique(values.codes)) > 2}
-    numbers = {name: own for name, own in varied.items() if own is not None}
+    numbers = {name: column for name, column in varied.items() if column is not None}
     if len(numbers) < 2:
         return {}
     names, matrix = list(numbers), np.array(list(numbers.values()))
@@ -155,14 +145,14 @@ class _Products:
 
     def parts(self, total: int) -> tuple[int, ...]:
         """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
-        if self.numbers.shape[1] < _FEWEST or not self.lengths[total] > 0:
+        if self.numbers.shape[1] < _FEWEST_ROWS_WITH_BOTH or not self.lengths[total] > 0:
             return ()
         chosen: list[int] = []
         explained: Numbers = np.zeros(0)
-        for _ in range(min(_PARTS, len(self.numbers) - 1)):
+        for _ in range(min(_MOST_PARTS_OF_SUMS, len(self.numbers) - 1)):
             unexplained = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
             unexplained[[total, *chosen]] = 0
-            if not unexplained.max() > _NEARLY_NONE:
+            if not unexplained.max() > _ROUNDING:
                 return ()
             chosen.append(int(unexplained.argmax()))
             inner = self.inner[np.ix_(chosen, chosen)]
@@ -171,7 +161,7 @@ class _Products:
             if len(chosen) >= 2 and (np.abs(signs) == 1).all():
                 target = self.numbers[total]
                 close = np.abs(target - signs @ self.numbers[chosen]) <= 1e-6 * np.maximum(1.0, np.abs(target))
-                if close.mean() >= _IN_SUM:
+                if close.mean() >= _SHARE_THAT_ADDS_UP:
                     return tuple(sorted(chosen))
         return ()
 
@@ -179,56 +169,46 @@ class _Products:
 def structurally_missing(
     lacking: Mapping[str, BoolArray], codes: Mapping[str, IndexArray], least: int
 ) -> dict[str, str]:
-    """Which columns lack a value exactly where a value of another one says so, each with that of the fewest values.
+    """Return columns that lack a value exactly where another one says so, each with that of the fewest values.
 
-    lacking: which rows lack a value, of columns that some do. codes: the values of each row, -1 for none, of columns of
-    few values. least: rows that lack one, and that have one, at least. Only rows where the other column has a value count:
-    that the same people skip a block of questions tells nothing of an answer.
+    lacking: rows that lack a value. codes: the values of each row, -1 for none, of columns of few values. least: rows that
+    lack one, and that have one, at least. Only rows where the other column has a value count: that the same people skip a
+    block of questions tells nothing of an answer.
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
-    few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_VALUES), key=distinct.__getitem__)
+    few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_REASONS), key=distinct.__getitem__)
 
     def says(code: IndexArray, gone: BoolArray) -> bool:
         rows, without = np.bincount(code + 1)[1:], np.bincount(code[gone] + 1, minlength=int(code.max()) + 2)[1:]
-        is_function = bool(((without == 0) | (without == rows)).all()) and rows.sum() >= _FEWEST_SHARE * len(code)
+        is_function = bool(((without == 0) | (without == rows)).all()) and rows.sum() >= _LEAST_SHARE_WITH_BOTH * len(
+            code
+        )
         return is_function and bool(min(without.sum(), (rows - without).sum()) >= least)
 
-    found = {
+    reasons = {
         name: next((by for by in few if by != name and says(codes[by], gone)), "") for name, gone in lacking.items()
     }
-    return {name: by for name, by in found.items() if by}
+    return {name: by for name, by in reasons.items() if by}
 
 
 def associations(values: Mapping[str, Values]) -> dict[str, int]:
-    """With how many of the others each column is associated more than chance would show."""
-    groups = np.array([_frequent(value.groups(COARSE)) for value in values.values()])
-    number = np.zeros(len(values), dtype=np.intp)
-    for place in range(len(values)):
-        related = are_associated(groups[place], groups[:place])
-        number[place] += related.sum()
-        number[:place] += related
-    return dict(zip(values, number.tolist()))
+    """Count the others with which each column is associated more than chance would show."""
+    groups = {name: _frequent(value.groups(COARSE)) for name, value in values.items()}
+    number = dict.fromkeys(values, 0)
+    for one, other in combinations(groups, 2):
+        are_related = are_associated(groups[one], groups[other])
+        number[one] += are_related
+        number[other] += are_related
+    return number
 
 
-def are_associated(one: IndexArray, others: IndexArray) -> BoolArray:
-    """Which columns go together with one more than chance would show: shape (columns,).
-
-    one: the group of each row, -1 for none; others: shape (columns, rows). By chi-squared (Wilson and Hilferty 1931).
-    """
-    if not others.size:
-        return np.zeros(len(others), dtype=np.bool_)
-    size = (len(others), int(one.max()) + 2, int(others.max()) + 2)
-    cells = (np.arange(size[0])[:, None] * size[1] + one + 1) * size[2] + others + 1
-    counts = np.bincount(cells.ravel(), minlength=prod(size)).reshape(size)[:, 1:, 1:]
-    of_one, of_other = counts.sum(axis=2), counts.sum(axis=1)
-    rows = of_one.sum(axis=1)
-    freedom = ((of_one > 0).sum(axis=1) - 1) * ((of_other > 0).sum(axis=1) - 1)
-    both = np.maximum(of_one[:, :, None] * of_other[:, None, :], 1)
-    statistic = rows * ((counts / both * counts).sum(axis=(1, 2)) - 1)
-    able = (rows > 0) & (freedom > 0)
-    spread = 2 / (9 * np.where(able, freedom, 1))
-    ratio = np.where(able, np.maximum(statistic, 0) / np.where(able, freedom, 1), 0)
-    return np.asarray(able & (np.cbrt(ratio) - (1 - spread) > _BEYOND_CHANCE * np.sqrt(spread)))
+def are_associated(one: IndexArray, other: IndexArray) -> bool:
+    """Test whether two columns go together more than chance would show. one, other: groups of rows, -1 for none."""
+    both, width = (one >= 0) & (other >= 0), int(other.max()) + 1
+    counts = np.bincount(one[both] * width + other[both], minlength=(int(one.max()) + 1) * width).astype(np.float64)
+    counts = counts.reshape(-1, max(width, 1))
+    freedom = (np.count_nonzero(counts.any(axis=1)) - 1) * (np.count_nonzero(counts.any(axis=0)) - 1)
+    return p_value(float(counts.sum()) * phi_squared(counts), freedom) < _BY_CHANCE
 
 
 def _frequent(codes: IndexArray) -> IndexArray:

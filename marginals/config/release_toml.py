@@ -1,19 +1,16 @@
 """The config file of a release, `release.toml`: read strictly; every refusal names the file and the key."""
 
 import csv
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from io import TextIOWrapper
 from math import inf
 from pathlib import Path
 from typing import Any
 
-from checks.diversity.registry import demands_nothing, parse_diversity
-from checks.errors import CriterionError
 from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
 from marginals.arguments import path_of, require
@@ -28,6 +25,7 @@ from marginals.keys import (
     REPLACED,
     TEXTS,
     Key,
+    Keys,
     are,
     check_keys,
     is_number,
@@ -42,7 +40,7 @@ from marginals.keys import (
 from marginals.named_rules import COUNTS, rules_of
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
+from marginals.publishing.policy import NO_DIVERSITY, Policy
 from marginals.publishing.population import Population
 from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
@@ -66,63 +64,80 @@ _WEIGHT_OR_COLUMN = Key(
     lambda value: is_text(value) or _WEIGHT.takes(value),
     f"{_WEIGHT.must}, or the name of a column of risk.personal_weights",
 )
-_TABLES = Key(are(is_table), "be a list of tables")
-
+_TABLES = Key(are(is_table), "be a list of tables", default=())
 
 _SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
          "one_row", "rows_per_person", "impossible")  # fmt: skip
-DATA = {
-    "path": text("name the table", required=True),
-    "reviewed": FLAG,
-    **{name: key for name, key in keys_of(TableSource).items() if name in _SAME},
-    "memory": Key(lambda size: is_text(size) and bool(_SIZE.fullmatch(size)), 'be a size such as "500 MB" or "3 GB"'),
-    "ladders": text("name the folder of a release"),
-    "where": text(f"be a condition, {EXAMPLE}"),
-}
-ATTRIBUTE = keys_of(Attribute) | {
-    "role": replace(one_of([role.value for role in Role]), required=True),
-    **dict.fromkeys(("hierarchy", "population"), text("name a file")),
-}
 _OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
                "min_published_cell")  # fmt: skip
-PRIVACY = {name: key for name, key in keys_of(Policy).items() if name in _OF_PRIVACY}
-POPULATION = {
-    "path": text("name a table"),
-    **{name: key for name, key in keys_of(Population).items() if name != "people"},
-    "sampling_fraction": Key(lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"),
+_OF_POLICY = keys_of(Policy)
+KEYS: Mapping[str, Keys] = {
+    "release": dict.fromkeys(NAMES, ANY) | {"title": replace(ANY, default=NO_IMPRINT.title)},
+    "data": {
+        "path": text("name the table", required=True),
+        "reviewed": replace(FLAG, default=False),
+        **{name: key for name, key in keys_of(TableSource).items() if name in _SAME},
+        "memory": Key(
+            lambda size: is_text(size) and bool(_SIZE.fullmatch(size)), 'be a size such as "500 MB" or "3 GB"'
+        ),
+        "ladders": text("name the folder of a release"),
+        "where": text(f"be a condition, {EXAMPLE}"),
+    },
+    "attributes.NAME": keys_of(Attribute)
+    | {
+        "role": replace(one_of([role.value for role in Role]), required=True),
+        **dict.fromkeys(("hierarchy", "population"), text("name a file")),
+    },
+    "privacy": {name: _OF_POLICY[name] for name in _OF_PRIVACY},
+    "population": {
+        "path": text("name a table"),
+        **{name: key for name, key in keys_of(Population).items() if name != "people"},
+        "sampling_fraction": Key(
+            lambda share: is_number(share) and 0 < share <= 1, "be a number above 0 and at most 1"
+        ),
+    },
+    "base": {
+        "table": Key(
+            lambda base: isinstance(base, str | dict),
+            'be "auto", "best", "none", a CSV file or a table of levels',
+            default="auto",
+        )
+    },
+    "search": {
+        name: key
+        for name, key in _OF_POLICY.items()
+        if name not in (*_OF_PRIVACY, "base") and f"search.{name}" not in REPLACED
+    },
+    "risk": {
+        "dictionaries": replace(TEXTS, default=()),
+        "prior": Key(are(is_number), "be a list of numbers"),
+        "sensitivity": replace(one_of(_FAMILIES), default="linear"),
+        "weights": Key(is_table, "be a table of attributes and weights"),
+        "personal_weights": text("name a table"),
+        "missed": replace(_WEIGHT_OR_COLUMN, default=0.0),
+        "linkage": ANY,
+        "interactions": _TABLES,
+        "rules": _TABLES,
+        "row_weight": text("name a column of the table"),
+    },
+    "risk.linkage": {"table": text("name a table", required=True), "columns": replace(TEXTS, default=())},
+    "risk.interactions": {
+        "attributes": Key(
+            lambda names: are(is_text)(names) and len(set(names)) >= 2, "be a list of two or more attributes", True
+        ),
+        "weight": replace(_WEIGHT_OR_COLUMN, required=True),
+    },
+    "risk.rules": {
+        "attribute": text("name an attribute", required=True),
+        "level": Key(is_whole, "be a whole number"),
+        "condition": text("be text"),
+    },
 }
-BASE = {
-    "table": Key(
-        lambda base: isinstance(base, str | dict), 'be "auto", "best", "none", a CSV file or a table of levels'
-    )
-}
-SEARCH = {
-    name: key
-    for name, key in keys_of(Policy).items()
-    if name not in _OF_PRIVACY and name != "base" and f"search.{name}" not in REPLACED
-}
-RISK = {
-    "dictionaries": TEXTS,
-    "prior": Key(are(is_number), "be a list of numbers"),
-    "sensitivity": one_of(_FAMILIES, repr),
-    "weights": Key(is_table, "be a table of attributes and weights"),
-    "personal_weights": text("name a table"),
-    "missed": _WEIGHT_OR_COLUMN,
-    "linkage": ANY,
-    "interactions": _TABLES,
-    "rules": _TABLES,
-    "row_weight": text("name a column of the table"),
-}
-LINKAGE = {"table": text("name a table", required=True), "columns": TEXTS}
-INTERACTION = {
-    "attributes": Key(
-        lambda names: are(is_text)(names) and len(set(names)) >= 2, "be a list of two or more attributes", required=True
-    ),
-    "weight": replace(_WEIGHT_OR_COLUMN, required=True),
-}
-RULE = {"attribute": text("name an attribute", required=True), "level": Key(is_whole, "be a whole number"),
-        "condition": text("be text")}  # fmt: skip
-SECTIONS = ("release", "data", "attributes", "privacy", "population", "base", "search", "risk")
+"""Keys of each section: the settings of tables, attributes, policies and populations, and those of configs alone."""
+
+
+def _section(content: object, name: str, keys: str = "") -> dict[str, Any]:
+    return section(content, name, KEYS[keys or name])
 
 
 @dataclass(frozen=True)
@@ -140,41 +155,45 @@ class RiskSection:
     @classmethod
     def of(cls, folder: Path, content: object) -> "RiskSection":
         """The section as TOML has it; paths are relative to a folder. Raises InputError naming the key."""
-        risk = section(content, "risk", RISK)
-        paths = risk.get("dictionaries", [])
-        prior = risk.get("prior", [1 / max(len(paths), 1)] * max(len(paths), 1))
-        if len(prior) != max(len(paths), 1) or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
+        risk = _section(content, "risk")
+        number = max(len(risk["dictionaries"]), 1)
+        prior = risk.get("prior", [1 / number] * number)
+        if len(prior) != number or not (min(prior) >= 0 and abs(sum(prior) - 1) <= 1e-9):
             raise InputError("the key risk.prior needs a probability for each dictionary, 1 in all")
-        linkage = section(risk["linkage"], "risk.linkage", LINKAGE) if "linkage" in risk else None
+        linkage = _section(risk["linkage"], "risk.linkage") if "linkage" in risk else None
+        rules = (_section(rule, "risk.rules") for rule in risk["rules"])
         return cls(
-            tuple(folder / path for path in paths),
+            tuple(folder / path for path in risk["dictionaries"]),
             tuple(prior),
             _harm(risk),
             folder / risk["personal_weights"] if "personal_weights" in risk else None,
-            (folder / linkage["table"], tuple(dict.fromkeys(linkage.get("columns", [])))) if linkage else None,
-            tuple(
-                DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition"))
-                for rule in (section(content, "risk.rules", RULE) for content in risk.get("rules", []))
-            ),
+            (folder / linkage["table"], tuple(dict.fromkeys(linkage["columns"]))) if linkage else None,
+            tuple(DisclosureRule(rule["attribute"], rule.get("level"), rule.get("condition")) for rule in rules),
             risk.get("row_weight"),
         )
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Tables that it names."""
+        named = (self.personal_weights, self.linkage and self.linkage[0])
+        return (*self.dictionaries, *(path for path in named if path is not None))
+
 
 def _harm(risk: Mapping[str, Any]) -> HarmModel:
-    stated_weights: dict[str, Any] = {}
-    for name, stated in risk.get("weights", {}).items():
+
+    def weight(name: str, content: Any) -> Any:
         where = f"risk.weights.{name}"
-        if is_table(stated):
-            by_value = Key(bool, "be a weight, or a table of values and weights").check(where, stated)
-            stated_weights[name] = _WEIGHT.of_each(where, by_value)
-        else:
-            stated_weights[name] = _WEIGHT.check(where, stated)
-    weights = stated_weights if "weights" in risk else None
-    interactions = [section(entry, "risk.interactions", INTERACTION) for entry in risk.get("interactions", [])]
-    missed = risk.get("missed", 0.0)
+        if not is_table(content):
+            return _WEIGHT.check(where, content)
+        by_value = Key(bool, "be a weight, or a table of values and weights").check(where, content)
+        return _WEIGHT.of_each(where, by_value)
+
+    weights = {name: weight(name, content) for name, content in risk["weights"].items()} if "weights" in risk else None
+    interactions = [_section(entry, "risk.interactions") for entry in risk["interactions"]]
+    missed = risk["missed"]
     if missed == inf:
         raise InputError(
-            "the key risk.missed must be finite: an attacker who can be wrong always misses somebody; what must never be "
+            "the key risk.missed must be finite, as an attacker who can be wrong always misses somebody. What must never be "
             "disclosed has the weight inf in risk.weights"
         )
     if weights is None and is_text(missed):
@@ -182,43 +201,27 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
     if weights is None and ("personal_weights" in risk or interactions):
         weights = {}
     pairs = tuple((tuple(dict.fromkeys(entry["attributes"])), entry["weight"]) for entry in interactions)
-    return HarmModel(_FAMILIES[risk.get("sensitivity", "linear")], weights, pairs, missed)
+    return HarmModel(_FAMILIES[risk["sensitivity"]], weights, pairs, missed)
 
 
-@dataclass(frozen=True)
-class PopulationSection:
-    """Everybody whom the rows could be about, not yet read, and what is demanded of a single table of them."""
-
-    path: Path | None = None
-    demands: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    sampling_fraction: float | None = None
-
-    @classmethod
-    def of(cls, folder: Path, content: object) -> "PopulationSection | None":
-        """The section as TOML has it; None without keys. Raises InputError naming the key."""
-        stated = section(content, "population", POPULATION)
-        if not stated:
-            return None
-        if "sampling_fraction" in stated:
-            if len(stated) > 1:
-                raise InputError(
-                    "the key population.sampling_fraction stands alone; leave out the others of [population]"
-                )
-            return cls(sampling_fraction=float(stated["sampling_fraction"]))
-        POPULATION["path"].check("population.path", stated.get("path"))
-        demands: dict[str, Any] = {
-            key: tuple(value) if are(is_number)(value) else value for key, value in stated.items()
-        }
-        return cls(folder / demands.pop("path"), demands)
+def _population(folder: Path, content: object) -> dict[str, Any] | None:
+    """Return the section [population] with the path of its table, not yet read; None without keys."""
+    content = _section(content, "population")
+    if "sampling_fraction" in content and len(content) > 1:
+        raise InputError("the key population.sampling_fraction stands alone; leave out the others of [population]")
+    if not content or "sampling_fraction" in content:
+        return content or None
+    KEYS["population"]["path"].check("population.path", content.get("path"))
+    demands = {key: tuple(value) if are(is_number)(value) else value for key, value in content.items()}
+    return {**demands, "path": folder / content["path"]}
 
 
 @dataclass(frozen=True)
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
-    path: the file that says so. hierarchies, rules: the files that it names, those of populations among the hierarchies.
-    ladders: the release whose levels it takes, if one. unconfirmed: the roles that `init` guessed, by attribute, while
-    nobody has said that they are reviewed.
+    reads: the file that says so, and all that it names, a folder or glob as it stands there. unconfirmed: the roles that
+    `init` guessed, by attribute, while nobody has said that they are reviewed.
     """
 
     path: Path
@@ -226,19 +229,9 @@ class Config:
     policy: Policy
     risk: RiskSection = field(default_factory=RiskSection)
     imprint: Imprint = NO_IMPRINT
-    hierarchies: tuple[Path, ...] = ()
-    rules: tuple[Path, ...] = ()
-    ladders: tuple[Path, ...] = ()
-    population: PopulationSection | None = None
+    reads: tuple[Path, ...] = ()
+    population: Mapping[str, Any] | None = None
     unconfirmed: Mapping[str, Unconfirmed] = field(default_factory=dict)
-
-    @property
-    def reads(self) -> tuple[Path, ...]:
-        """All that is read: this file and those it names, a folder or glob as it stands there."""
-        risk, people = self.risk, None if self.population is None else self.population.path
-        named = (self.source.path, people, risk.personal_weights, risk.linkage and risk.linkage[0])
-        files = (*self.hierarchies, *self.rules, *self.ladders, *risk.dictionaries)
-        return (self.path, *files, *(path for path in named if path is not None))
 
     @property
     def k(self) -> int:
@@ -258,14 +251,16 @@ class Config:
 
     def read_population(self) -> Population | float | None:
         """The population that the table is a sample of, or the sampling fraction; None without either. Raises InputError."""
+        people = self.population or {}
+        if "path" not in people:
+            fraction: float | None = people.get("sampling_fraction")
+            return fraction
         with _named(self.path):
-            if self.population is None or self.population.path is None:
-                return None if self.population is None else self.population.sampling_fraction
-            return Population.read(self.population.path, self.source, **self.population.demands)
+            return Population.read(like=self.source, **people)
 
     def require_collections(self) -> None:
-        """Raise InputError where the config demands what is decided of single tables only."""
-        if self.population is not None and self.population.demands:
+        """Raise InputError if the config demands what is decided of single tables only."""
+        if self.population and not {"path", "sampling_fraction"}.issuperset(self.population):
             with _named(self.path):
                 raise InputError(f"{SINGLE_TABLES}; leave their keys out of [population] for this command")
 
@@ -312,7 +307,6 @@ def config_of(path: Path, text: str) -> Config:
 
 
 _MOST_BYTES = 1 << 20
-"""Of a config."""
 
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
@@ -329,49 +323,45 @@ def _named(path: Path) -> Iterator[None]:
 
 def _config(path: Path, content: Mapping[str, Any]) -> Config:
     folder = path.parent
-    check_keys(content, SECTIONS)
-    data = section(content.get("data", {}), "data", DATA)
-    imprint = Imprint.of(section(content.get("release", {}), "release", dict.fromkeys(NAMES, ANY)))
-    privacy, base, search = (
-        section(content.get(name, {}), name, keys)
-        for name, keys in (("privacy", PRIVACY), ("base", BASE), ("search", SEARCH))
+    check_keys(content, dict.fromkeys(name.partition(".")[0] for name in KEYS))
+    imprint, data, privacy, base, search = (
+        _section(content.get(name, {}), name) for name in ("release", "data", "privacy", "base", "search")
     )
-    table = base.get("table", "auto")
+    table = base["table"]
     if isinstance(table, str) and is_file(table):
         table = str(folder / table)
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
-    attributes = {name: _attribute(folder, name, stated) for name, stated in sections.items()}
+    attributes = {name: _attribute(folder, name, content) for name, content in sections.items()}
     _check_diversity(privacy.get("diversity"), attributes)
     if "where" in data and "population" in content:
         raise InputError(
             "data.where names a part of the table, and [population] everybody whom the whole could be about; leave out one"
         )
-    stated_rules = privacy.get("rules", [])
-    rules = stated_rules if isinstance(stated_rules, list) else [stated_rules]
-    ladders = (folder / data["ladders"],) if "ladders" in data else ()
+    rules = privacy["rules"] if isinstance(privacy["rules"], list | tuple) else [privacy["rules"]]
     settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
     if "where" in data:
         settings["where"] = Part(data["where"])
-    roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
+    if "ladders" in data:
+        roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
+        settings["ladders"] = read_ladders(folder / data["ladders"], roles)
+    risk = RiskSection.of(folder, content.get("risk", {}))
+    people = _population(folder, content.get("population", {}))
+    files = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
+    files += [content[key] for content in sections.values() for key in _FILES if key in content]
+    files += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
+    files += [*risk.files, *([people["path"]] if people and "path" in people else ())]
     return Config(
         path,
-        TableSource(
-            attributes=attributes,
-            ladders=read_ladders(ladders[0], roles) if ladders else {},
-            origin=folder / data["path"],
-            **settings,
-        ),
-        Policy(**{**privacy, "rules": rules_of(stated_rules, folder)}, base=table, **search),
-        RiskSection.of(folder, content.get("risk", {})),
-        imprint,
-        tuple(folder / stated[key] for stated in sections.values() for key in _FILES if key in stated),
-        tuple(folder / rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")),
-        ladders,
-        PopulationSection.of(folder, content.get("population", {})),
+        TableSource(attributes=attributes, origin=folder / data["path"], **settings),
+        Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
+        risk,
+        Imprint.of(imprint),
+        (path, *(folder / file for file in files)),
+        people,
     )
 
 
@@ -383,34 +373,23 @@ def _check_diversity(demanded: object, attributes: Mapping[str, Attribute]) -> N
         )
     for name, texts in (demanded if isinstance(demanded, dict) else {"": demanded}).items():
         key, by_level = f"privacy.diversity.{name}".rstrip("."), texts if isinstance(texts, list) else [texts]
-        if empty := next(filter(_demands_nothing, by_level), None):
-            raise InputError(
-                f"the key {key} = {json.dumps(empty)} demands nothing, as every table satisfies it; write"
-                f' "{PROPOSED}", or {json.dumps(NO_DIVERSITY)} to publish without a demand, on purpose'
-            )
         if name and name not in sensitive:
             raise InputError(
                 f'the key {key} names no attribute whose role is "sensitive"; these are {", ".join(sensitive)}'
             )
         if name and len(by_level) > 1 and attributes[name].is_fitted:
             raise InputError(
-                f"the key {key} demands something of coarser levels, and those of {name} are fitted to "
-                'the counts; give it a hierarchy with ladder = "given", or one text'
+                f"the key {key} demands something of coarser levels, but those of {name} are fitted to the counts. "
+                'Give it a hierarchy with ladder = "given", or one text'
             )
-
-
-def _demands_nothing(text: object) -> bool:
-    with suppress(CriterionError):  # which is said when the policy is made
-        return isinstance(text, str) and text != NO_DIVERSITY and demands_nothing(parse_diversity(text))
-    return False
 
 
 def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
-    stated = section(content, where, ATTRIBUTE)
+    content = _section(content, where, "attributes.NAME")
     try:
-        files = {key: read(folder / stated[key]) for key, read in _FILES.items() if key in stated}
-        return Attribute(**{**stated, **files})
+        files = {key: read(folder / content[key]) for key, read in _FILES.items() if key in content}
+        return Attribute(**{**content, **files})
     except InputError as error:
         raise InputError(f"{where}: {error}").about(where) from None
 
@@ -418,9 +397,9 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
 def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> RiskAssessment:
     """The risk that a config describes: its table under its rules, with some attributes at levels throughout.
 
-    Raises InputError for files, columns or conditions that cannot be used, DomainMismatchError or DisclosureRuleError
-    for attributes and levels that do not exist, and InputError where a column looks like a key of people and repeats,
-    and nobody has said whose rows these are.
+    Raises InputError for files, columns or conditions that cannot be used, and DomainMismatchError or DisclosureRuleError
+    for attributes and levels that do not exist. Raises InputError too if a key of people repeats, and nobody has said
+    whose rows these are.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import attributes, frame
@@ -438,9 +417,9 @@ def disclosure_risk(config: Config, levels: Mapping[str, int] | None = None) -> 
     rows, risk = config.read_rows(), config.risk
     if rows.repeating:
         raise unit_refusal(rows.repeating)
-    known = tuple(_people_table(config, path) for path in risk.dictionaries)
+    tables = tuple(_people_table(config, path) for path in risk.dictionaries)
     linkage = risk.linkage and Linkage(_people_table(config, risk.linkage[0]), risk.linkage[1])
-    attackers = Attackers(known or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
+    attackers = Attackers(tables or (PeopleTable.of_quasi_identifiers(rows),), risk.prior, linkage)
     rows = with_values_of(config.source, config.k, rows, attackers.tables)
     personal = None if risk.personal_weights is None else _people_table(config, risk.personal_weights)
     assessment = RiskAssessment.of(rows, attackers, replace(risk.harm, personal=personal), risk.rules, levels)
@@ -492,14 +471,13 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
 
 
 def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    while line := lines.readline(_LONGEST_LINE):
-        if len(line) == _LONGEST_LINE:
+    while line := lines.readline(_MOST_CHARACTERS_OF_A_LINE):
+        if len(line) == _MOST_CHARACTERS_OF_A_LINE:
             raise csv.Error("a line is too long")
         yield line
 
 
-_LONGEST_LINE = 1 << 20
-"""Characters."""
+_MOST_CHARACTERS_OF_A_LINE = 1 << 20
 
 _FILES = {"hierarchy": read_hierarchy, "population": read_population}
 """Keys of an attribute that name a file, and what reads it."""

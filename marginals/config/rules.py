@@ -27,16 +27,15 @@ from marginals.tables.words import column_words, sections
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    settings: of the attribute, as in a config. said: what the file says. question: what only somebody who knows the table
-    can answer; empty where the guess is sure. is_coarse: whether only what values are cut to is published, since they tell
-    people apart. is_alone: whether it has a table of its own only, since it would give a sensitive column away. doubt: what
-    is asked about the values.
+    settings: of the attribute, as in a config. question: what only somebody who knows the table can answer. is_coarse: only
+    what values are cut to is published. is_alone: it would give a sensitive column away, and has a table of its own only.
+    doubt: a question about the values.
     """
 
     role: Role
     why: str
     settings: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    said: ColumnLabels = UNSAID
+    labels: ColumnLabels = UNSAID
     question: str = ""
     is_unknown: bool = False
     is_coarse: bool = False
@@ -45,17 +44,17 @@ class Guess:
 
     @property
     def has_bands(self) -> bool:
-        """Whether its values are cut to bands, beginnings or units of time."""
+        """True if its values are cut to bands, beginnings or units of time."""
         return not self.settings.keys().isdisjoint(("intervals", "prefixes", "dates"))
 
     @property
     def counts_missing(self) -> bool:
-        """Whether rows without a value are counted."""
+        """True if rows without a value are counted."""
         return "missing" in self.settings
 
     @property
     def is_open(self) -> bool:
-        """Whether others may know it since nothing says anything else."""
+        """True if nothing is known of it, so that others may know it."""
         return self.is_unknown and self.role is Role.QUASI_IDENTIFIER
 
     def decided(self, why: str, question: str = "", role: Role | None = None) -> "Guess":
@@ -67,21 +66,20 @@ class Guess:
         return replace(self, why=why, settings={**self.settings, "missing": "as a value"})
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values, without a value of the table."""
+        """Return plain values, without a value of the table."""
         settings = {key: self.settings.get(key) for key in ("prefixes", "dates", "ladder", "missing", "marks")}
         widths = [float(width) if isinstance(width, Decimal) else width for width in self.settings.get("intervals", ())]
         settings |= {"intervals": widths, "question": self.question, "values_question": self.doubt}
-        told = {"role": self.role.value, "why": self.why} | settings
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items() if value}
+        values = {"role": self.role.value, "why": self.why} | settings
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items() if value}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """One row of a table of rules.
+    """Row of a table of rules, which applies if `when` finds a match in the facts.
 
-    when: what it finds in the facts, if it applies. why, question: in words, with {found}, {f} for the facts and {why}.
-    steps: settings of the attribute, each the name of a fact or a function of them. is_coarse: as in a guess. condition: in
-    words, if not why.
+    why, question: in words, with {match}, and {f} for the facts. steps: settings of the attribute, each the name of a fact
+    or a function of them. condition: in words, if not why.
     """
 
     role: Role
@@ -92,47 +90,37 @@ class Rule:
     condition: str = ""
     is_coarse: bool = False
 
-    def guess(self, facts: Facts, found: object, why: str = "") -> Guess:
+    def guess(self, facts: Facts, match: object) -> Guess:
         """Return what it says of a column."""
         steps = {
             key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) for key, step in self.steps.items()
         }
-        reason, question = (text.format(found=found, f=facts, why=why) for text in (self.why, self.question))
+        reason, question = (text.format(match=match, f=facts) for text in (self.why, self.question))
         settings = {key: step for key, step in steps.items() if step}
         return Guess(self.role, reason, settings, question=question, is_coarse=self.is_coarse)
 
 
-def _applying(rules: Sequence[Rule], facts: Facts, why: str = "") -> Iterator[tuple[Rule, Guess]]:
-    return ((rule, rule.guess(facts, found, why)) for rule in rules if (found := rule.when(facts)))
+def _applying(rules: Sequence[Rule], facts: Facts) -> Iterator[tuple[Rule, Guess]]:
+    return ((rule, rule.guess(facts, match)) for rule in rules if (match := rule.when(facts)))
 
 
 # What rules look for that takes more than a line.
 
 _FEWEST_NAMES = 10
-"""Different values, at least, of a column called `name`, or of telephones, where they may be those of people."""
 _NAMES = frozenset({"name", "names"})
 _ALMOST_UNIQUE = 0.9
 _FEWEST_KEYS = 30
-_HEAVIEST = 500
-"""Pounds that people weigh, at most."""
-_MOST_ROWS = 0.9
-"""So many rows have one of the values that are named, where there are many and nobody chose from a list."""
+_HEAVIEST_IN_POUNDS = 500
+_NAMED_SHARE = 0.9
 _WIDEST_RANGE = 10**8
-_SHORT_DESCRIPTION = 5
-"""Words of a description, at most, that is a name; in a question whatever it is about others can be mentioned."""
-_MOST_EACH = 20
-"""Rows of each value on average, at most, of a key; what says how many there are of something has more."""
-_UNEVEN = 10
-"""Times as many rows as half the values have, at least, that the most frequent of counts has; keys repeat more evenly."""
-_HEAPED = 0.1
-"""Share of the rows with numbers that enough others have, from which on single numbers are kept where they can be."""
-_MOST_OTHER = 0.1
-"""Share of the rows, at most, whose value is no code among those of diagnoses."""
+_MOST_WORDS_OF_A_NAME = 5
+_ROWS_OF_A_KEY = 20
+_TIMES_THE_MEDIAN = 10
+_SHARE_OF_SHARED_NUMBERS = 0.1
+_MOST_WITHOUT_DIAGNOSES = 0.1
 _DIAGNOSIS = re.compile(r"[A-TV-Z][0-9][0-9AB](\.?[0-9A-Z]{1,4})?")
-_BLOCK = re.compile(r"[0-9]{5}-[0-9]{4}")
 _FEW_NUMBERS = 20
 _SCALES = {(1, 5), (0, 10), (1, 10), (1, 7), (1, 11)}
-"""The ends of the scales on which people are asked to judge, most of them."""
 
 
 def _names_people(f: Facts) -> str:
@@ -165,8 +153,8 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
     first, *others = f.words_in_order or [""]
     says_how_many = first in column_words("how_many") and others and others[-1] not in column_words("numbering")
     # Counts repeat often, very unevenly, or 0 is among them.
-    is_uneven = f.counts.max() >= _UNEVEN * np.median(f.counts)
-    look_counted = is_uneven or f.rows >= _MOST_EACH * f.distinct or (first and f.words_in_order[-1].endswith("s"))
+    is_uneven = f.counts.max() >= _TIMES_THE_MEDIAN * np.median(f.counts)
+    look_counted = is_uneven or f.rows >= _ROWS_OF_A_KEY * f.distinct or (first and f.words_in_order[-1].endswith("s"))
     are_counts = says_how_many and (look_counted or "0" in f.values)
     numbering = f.says("numbering") or other_numbered(f.name)
     is_key = numbering and _repeat_like_keys(f) and not f.says("categories") and not are_counts
@@ -174,7 +162,10 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
 
 
 def _numbers_files(f: Facts) -> tuple[str, float] | None:
-    if not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers")) or f.rows > _MOST_EACH * f.distinct:
+    if (
+        not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers"))
+        or f.rows > _ROWS_OF_A_KEY * f.distinct
+    ):
         return None
     words = (word for word in f.words_in_order if word in column_words("files", "file_numbers"))
     return " ".join(words), f.rows / f.distinct
@@ -194,14 +185,14 @@ def weighs_rows(f: Facts) -> str:
         return ""
     mean = sum(number * count for number, count in zip(f.numbers, f.counts.tolist())) / f.rows
     # else what somebody weighs, in kilograms, pounds or, of the newborn, grams
-    is_weight = f.has_decimals and (Decimal("0.5") <= mean <= Decimal("1.5") or mean > _HEAVIEST)
+    is_weight = f.has_decimals and (Decimal("0.5") <= mean <= Decimal("1.5") or mean > _HEAVIEST_IN_POUNDS)
     return word if sure or is_weight else ""
 
 
 def _is_almost_unique(f: Facts) -> bool:
     if f.has_decimals or f.begin_with_year or f.end_with_year:
         return False
-    if f.whole:
+    if f.whole_numbers:
         return f.distinct == f.rows >= 100
     return f.rows >= 20 and f.distinct > _ALMOST_UNIQUE * f.rows
 
@@ -211,7 +202,7 @@ def _may_be(role: Role) -> Callable[[Facts], str]:
     def when(f: Facts) -> str:
         by, meaning = "name", meaning_of(f.name)
         if meaning is None:
-            by, meaning = "description", meaning_of(f.said.description)
+            by, meaning = "description", meaning_of(f.labels.description)
         if meaning is None or meaning.default is not role:
             return ""
         return f"the {by} says {meaning.word}, which can be about {meaning.about}"
@@ -220,9 +211,9 @@ def _may_be(role: Role) -> Callable[[Facts], str]:
 
 
 def _fills_scale(f: Facts) -> bool:
-    if not f.whole or f.distinct < 5:
+    if not f.whole_numbers or f.distinct < 5:
         return False
-    low, high = int(min(f.whole)), int(max(f.whole))
+    low, high = int(min(f.whole_numbers)), int(max(f.whole_numbers))
     return (low, high) in _SCALES and f.distinct == high - low + 1 and f.rows >= 10 * f.distinct
 
 
@@ -234,21 +225,23 @@ def _surely(text: str) -> Meaning | None:
 def _are_diagnoses(f: Facts) -> bool:
     are_codes = np.array([_DIAGNOSIS.fullmatch(value) is not None for value in f.values])
     letters = {value[0] for value, is_code in zip(f.values, are_codes.tolist()) if is_code}
-    return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_OTHER * f.rows)
+    return len(letters) >= 5 and bool(f.counts[~are_codes].sum() <= _MOST_WITHOUT_DIAGNOSES * f.rows)
 
 
 def _bands(f: Facts) -> str:
-    if f.kind is not ValueKind.NUMBERS or (not f.whole and f.distinct <= _FEW_NUMBERS):
+    if f.kind is not ValueKind.NUMBERS or (not f.whole_numbers and f.distinct <= _FEW_NUMBERS):
         return ""
     kind = (
-        "ages" if f.are_ages else f"{f.distinct:,} different {'whole numbers' if f.whole else 'numbers with decimals'}"
+        "ages"
+        if f.are_ages
+        else f"{f.distinct:,} different {'whole numbers' if f.whole_numbers else 'numbers with decimals'}"
     )
     return f"{kind}, in bands that hold enough rows"
 
 
 def _bands_of_heaps(f: Facts) -> str:
-    are_heaped = f.counts[f.counts >= f.rare].sum() >= _HEAPED * f.counts.sum()
-    return _bands(f) if are_heaped and not (f.whole and (f.are_ages or not f.widths)) else ""
+    are_heaped = f.counts[f.counts >= f.rare].sum() >= _SHARE_OF_SHARED_NUMBERS * f.counts.sum()
+    return _bands(f) if are_heaped and not (f.whole_numbers and (f.are_ages or not f.widths)) else ""
 
 
 def _categories(f: Facts) -> str:
@@ -274,7 +267,7 @@ def _groups(f: Facts) -> str:
 
 def _merged(f: Facts) -> tuple[str]:
     are_many = f.distinct > MOST_CATEGORIES
-    return (f"; of its {f.distinct:,} values those that fewer than {f.rare} rows have are merged" if are_many else "",)
+    return (f"of its {f.distinct:,} values those that fewer than {f.rare} rows have are merged" if are_many else "",)
 
 
 _FITTED: Mapping[str, Callable[[Facts], object]] = {"ladder": lambda _: "fitted"}
@@ -308,7 +301,10 @@ _TOO_FINE = (
     ),
     _ignored(
         lambda f: (
-            f.kind is ValueKind.NUMBERS and f.distinct > 2 and f.whole and max(f.whole) - min(f.whole) > _WIDEST_RANGE
+            f.kind is ValueKind.NUMBERS
+            and f.distinct > 2
+            and f.whole_numbers
+            and max(f.whole_numbers) - min(f.whole_numbers) > _WIDEST_RANGE
         ),
         "its numbers lie too far apart; round them, to thousands for example",
     ),
@@ -318,7 +314,7 @@ _TOO_FINE = (
         condition="dates that end with the year, of which the day, month or year is not sure, or that span over 200 years",
     ),
     _ignored(
-        lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_MOST_ROWS),
+        lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_NAMED_SHARE),
         "{f.distinct:,} different texts are too many to guess how they go together; write a hierarchy",
     ),
     _ignored(
@@ -332,10 +328,10 @@ STEPS = (
         lambda f: f.kind is ValueKind.NUMBERS and f.distinct == 2,
         "it has 2 values, published as they are or not at all",
     ),
-    _open(_bands_of_heaps, "{found}; many rows share a value", _FITTED, condition="numbers that many rows share"),
+    _open(_bands_of_heaps, "{match}; many rows share a value", _FITTED, condition="numbers that many rows share"),
     _open(
         lambda f: (bands := _bands(f)) and bands + (", 0 by itself" if f.start else ""),
-        "{found}",
+        "{match}",
         {"intervals": "widths", "start": "start", **_FITTED},
         condition="other numbers, but for up to 20 with decimals",
     ),
@@ -351,43 +347,36 @@ STEPS = (
         {"dates": "units", **_FITTED},
     ),
     _open(
-        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES and f.prefixes and f.are(_BLOCK) else 0,
-        "all values are codes of {found} characters, a block of houses each, which is never published itself",
+        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES and f.prefixes and f.are("[0-9]{5}-[0-9]{4}") else 0,
+        "all values are codes of {match} characters, a block of houses each, which is never published itself",
         {"prefixes": "prefixes"},
         is_coarse=True,
     ),
     _open(
         lambda f: len(f.values[0]) if f.kind is ValueKind.CODES else 0,
-        "all values are codes of {found} characters",
+        "all values are codes of {match} characters",
         {"prefixes": "prefixes", **_FITTED},
     ),
     _open(
         lambda f: _categories(f) if f.distinct <= 2 else "",
-        "{found}, published as they are or not at all",
+        "{match}, published as they are or not at all",
         condition="at most two categories",
     ),
     _open(
         lambda f: "" if f.uncommon else _categories(f),
-        "{found}, none of them rare; levels merge them step by step",
+        "{match}, none of them rare; levels merge them step by step",
         _MERGED,
         condition="categories that are not rare; merged by likeness where nothing says their order",
     ),
-    _open(_uncommon, "{found} rare and merged with others", _MERGED, condition="other categories; merged likewise"),
+    _open(_uncommon, "{match} rare and merged with others", _MERGED, condition="other categories; merged likewise"),
 )
 """Rules for the steps of columns that others may know."""
 
-_BACK = "nobody should learn it, but "
-_READ, _LONG = (
-    "only some of its values can be read as numbers or dates",
-    "some values are long texts, which may say anything",
-)
-_MANY = "it has {f.distinct:,} different values: group them in the table first"
-
 SENSITIVE_STEPS = (
-    _ignored(lambda f: f.groups is None, f"{{why}}; {_BACK}{_READ}", question=_BACK + _READ, condition=_READ),
+    _ignored(lambda f: f.groups is None, "only some of its values can be read as numbers or dates"),
     _sensitive(
         _groups,
-        "{why}; {found}",
+        "{match}",
         {
             "intervals": "groups.intervals",
             "dates": "groups.dates",
@@ -399,18 +388,15 @@ SENSITIVE_STEPS = (
     ),
     _ignored(
         lambda f: f.distinct > MOST_CATEGORIES and not f.are_mostly_named(0.5),
-        f"{{why}}; {_BACK}{_MANY}",
-        question=_BACK + _MANY,
+        "it has {f.distinct:,} different values: group them in the table first",
     ),
     _ignored(
-        lambda f: f.are_long(f.rare if f.distinct > MOST_CATEGORIES else 0) and _merged(f),
-        f"{{why}}{{found[0]}}; {_BACK}{_LONG}",
-        question=_BACK + _LONG,
-        condition=_LONG,
+        lambda f: f.are_long(f.rare if f.distinct > MOST_CATEGORIES else 0),
+        "some values are long texts, which may say anything",
     ),
     _sensitive(
         _merged,
-        "{why}{found[0]}",
+        "{match[0]}",
         {"ladder": lambda f: "fitted" if f.distinct > 2 and f.uncommon else ""},
         condition="other texts",
     ),
@@ -421,10 +407,10 @@ _SCALE = "the numbers fill a scale such as people judge something on"
 
 ROLES = (
     *UNPUBLISHABLE,
-    _identifier(_names_people, "its name says {found}, which tells people apart even where several share a value"),
+    _identifier(_names_people, "its name says {match}, which tells people apart even where several share a value"),
     _identifier(
         lambda f: 2 * f.distinct > f.rows and not f.is_of_something and f.says("identifying"),
-        "its name says {found}, and most of its values are different",
+        "its name says {match}, and most of its values are different",
     ),
     _identifier(lambda f: sum(map(_is_mail, f.values)) > f.distinct / 2, "its values are addresses of mail"),
     _identifier(
@@ -433,14 +419,14 @@ ROLES = (
     ),
     _identifier(
         lambda f: f.distinct == f.rows >= _FEWEST_NAMES and f.are_numbers_of_things and f.says("numbering"),
-        "its name says {found}, and all {f.rows:,} values are different",
+        "its name says {match}, and all {f.rows:,} values are different",
     ),
     _identifier(
         _numbers_somebody,
-        "its name says {found[0]}: it seems to number who the rows are about, {found[1]:,.1f} rows each",
+        "its name says {match[0]}: it seems to number who the rows are about, {match[1]:,.1f} rows each",
     ),
     _identifier(
-        _numbers_files, "its name says {found[0]}: it seems to number files about people, {found[1]:,.1f} rows each"
+        _numbers_files, "its name says {match[0]}: it seems to number files about people, {match[1]:,.1f} rows each"
     ),
     _identifier(
         _repeats_evenly,
@@ -448,22 +434,22 @@ ROLES = (
     ),
     _ignored(
         weighs_rows,
-        "its name says {found}: it weighs rows, so readers need it for no table, and rare weights tell people apart",
+        "its name says {match}: it weighs rows, so readers need it for no table, and rare weights tell people apart",
     ),
     _ignored(
         lambda f: f.has_decimals and f.says("places"),
         "its numbers say exactly where somebody is; round them in the table to publish them",
     ),
-    _sensitive(lambda f: _surely(f.name), "its name says {found.word}, which is about {found.about}"),
+    _sensitive(lambda f: _surely(f.name), "its name says {match.word}, which is about {match.about}"),
     _sensitive(
         lambda f: f.values_meaning if f.values_meaning and f.values_meaning.is_sure else None,
-        "its values look like {found.about}",
+        "its values look like {match.about}",
     ),
     _sensitive(
-        lambda f: _surely(f.said.description), "its description says {found.word}, which is about {found.about}"
+        lambda f: _surely(f.labels.description), "its description says {match.word}, which is about {match.about}"
     ),
     _sensitive(
-        lambda f: f.values_meaning, "its values look like {found.about}", question="the values look like {found.about}"
+        lambda f: f.values_meaning, "its values look like {match.about}", question="the values look like {match.about}"
     ),
     _sensitive(
         _are_diagnoses, "its values look like codes of diagnoses (ICD)", {"prefixes": lambda _: (3, 1), **_FITTED}
@@ -475,18 +461,20 @@ ROLES = (
     ),
     _sensitive(
         _may_be(Role.SENSITIVE),
-        "{found}",
-        question="{found}",
+        "{match}",
+        question="{match}",
         condition="the name or description may tell what nobody should learn",
     ),
     _open(
-        _may_be(Role.QUASI_IDENTIFIER), "", question="{found}", condition="the name or description may tell an origin"
+        _may_be(Role.QUASI_IDENTIFIER), "", question="{match}", condition="the name or description may tell an origin"
     ),
     *_TOO_FINE,
     _open(lambda f: f.is_recognizable, "", condition="the name is one by which people are recognized"),
     _sensitive(_fills_scale, _SCALE, question=_SCALE),
     _open(
-        lambda f: len(words_in_order(f.said.description)) <= _SHORT_DESCRIPTION and is_recognizable(f.said.description),
+        lambda f: (
+            len(words_in_order(f.labels.description)) <= _MOST_WORDS_OF_A_NAME and is_recognizable(f.labels.description)
+        ),
         "",
         condition="the description is one by which people are recognized",
     ),
@@ -494,20 +482,19 @@ ROLES = (
 )
 """Rules for the role of a column by itself."""
 
-_MANY_MISSING = 0.05
-"""Share of the rows without a value, from which on that counts as one of its own."""
+_MOST_MISSING_TO_DROP = 0.05
 
 
 def guess(facts: Facts, role: Role | None = None) -> Guess:
     """The guess on one column by itself. role: what somebody says that it is; then only the steps are guessed."""
-    made = _by_rules(facts) if role is None else _with_role(facts, role)
-    if made.role.is_used and facts.missing > _MANY_MISSING * (facts.rows + facts.missing):
+    result = _by_rules(facts) if role is None else _with_role(facts, role)
+    if result.role.is_used and facts.missing > _MOST_MISSING_TO_DROP * (facts.rows + facts.missing):
         lacking = f"{few(facts.missing)} of {facts.rows + facts.missing:,} rows lack a value"
-        why = f"{made.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
-        made = made.counting_missing(why)
+        why = f"{result.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
+        result = result.counting_missing(why)
     marks = {"marks": facts.marks.texts} if facts.marks.texts else {}
     spelling = {"one_spelling": True} if facts.spellings else {}
-    return replace(made, settings={**made.settings, **marks, **spelling}, said=facts.said, doubt=facts.doubt)
+    return replace(result, settings={**result.settings, **marks, **spelling}, labels=facts.labels, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:
@@ -523,16 +510,19 @@ def _with_role(facts: Facts, role: Role) -> Guess:
 
 
 def _by_rules(facts: Facts) -> Guess:
-    rule, made = next(_applying(ROLES, facts))
-    if rule.steps or not made.role.is_used:
-        return made
-    if made.role is Role.SENSITIVE:
-        return protected(facts, made.why, made.question)
+    rule, result = next(_applying(ROLES, facts))
+    if rule.steps or not result.role.is_used:
+        return result
+    if result.role is Role.SENSITIVE:
+        return protected(facts, result.why, result.question)
     _, steps = next(_applying(STEPS, facts))
-    return replace(steps, question=made.question, is_unknown=rule is ROLES[-1])
+    return replace(steps, question=result.question, is_unknown=rule is ROLES[-1])
 
 
 def protected(facts: Facts, why: str, question: str = "") -> Guess:
-    """The guess on a column that nobody should learn about anybody. question: why it is asked whether that is so."""
-    _, made = next(_applying(SENSITIVE_STEPS, facts, why))
-    return replace(made, question=made.question or question)
+    """Return the guess on a column that nobody should learn about anybody. question: why that is asked."""
+    _, result = next(_applying(SENSITIVE_STEPS, facts))
+    if not result.role.is_used:
+        question = f"nobody should learn it, but {result.why}"
+        return replace(result, why=f"{why}; {question}", question=question)
+    return replace(result, why="; ".join(filter(None, (why, result.why))), question=question)

@@ -14,11 +14,11 @@ from checks.claims import AttributeClaim, CountClaim, listing
 from marginals.attacks import published_attacks
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
-from marginals.charts import Shape, colours, interaction_picture, lengths, levels_shown, tree_picture
+from marginals.charts import Shape, colours, lengths, levels_shown
 from marginals.decision import Decision
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
-from marginals.names import assumed_independences, beside_name, level_name
+from marginals.names import assumed_independences, beside_name, level_name, margin_in_words
 from marginals.pairs import SIGNS, pairs_shown
 from marginals.register_readers import NOT_EXAMINED
 from marginals.say.attacks import attack_sentences
@@ -42,11 +42,11 @@ from models.tables.hierarchy import Hierarchy
 if TYPE_CHECKING:
     import jinja2
 
-_LISTED = 16
-"""Attributes with more values than this get a histogram instead of a bar for each."""
-
 _DRAWN = 120
-"""Histograms with more columns than this are drawn at a coarser level."""
+"""Values of an attribute that are listed, if need be at a coarser level."""
+
+_LISTED = 16
+"""The most frequent of more values, if no level has few enough."""
 
 _LAID_OUT = 1 << 18
 """Cells, empty ones included, for which it is worked out what attackers could conclude; more take too long to wait for."""
@@ -80,21 +80,21 @@ def report_html(published: BundleContent) -> bytes:
         attributes=[_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes],
         marginals=_marginals(published),
         claims=claims,
+        word=published.codebook.word,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
         beside_rules=[told for claim, told in zip(published.claims, claims) if claim not in demanded],
-        attackers=by_readers(attack_sentences(attacks)),
+        attackers=by_readers(attack_sentences(published.codebook.worded(attacks))),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
         sensitive=published.sensitive,
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
-        harm=harm_tables(published.harmful),
+        harm=harm_tables(published.harmful, published.codebook),
         sensitive_said=list(sensitive_lines(findings)),
         pairs=pairs_shown(published.everything),
         signs=SIGNS,
         information=_information(published),
         times=exp(min(published.information or 0.0, 700.0)),
-        interaction=interaction_picture(published.everything),
         tree=_tree(published),
         independences=assumed_independences(published.everything),
         facts=min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None),
@@ -129,9 +129,6 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
         "finest": level_name(name, hierarchy, levels[0]),
         "level": level_name(name, hierarchy, level),
         "bars": drawn,
-        "is_listed": len(drawn) <= _LISTED,
-        "tallest": max(drawn, key=lambda bar: bar["rows"]),
-        "empty": sum(bar["rows"] == 0 for bar in drawn),
         "left_out": len(bars) - len(drawn),
         "left_out_rows": table.total - sum(bar["rows"] for bar in drawn),
     }
@@ -185,11 +182,22 @@ def _information(published: BundleContent) -> list[tuple[str, float, float]]:
     return list(zip(labels, (alone, together), lengths((alone, together))))
 
 
-def _tree(published: BundleContent) -> Shape | None:
+def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
+    """The tables of the junction tree, each below its parent: depth, table, and what it shares with its parent."""
     try:
-        return tree_picture(published.collection)
+        tree = published.collection.junction_tree
     except NotDecomposableError:
         return None
+    rows, waiting = (
+        list[tuple[int, str, str]](),
+        [(0, place) for place, parent in enumerate(tree.parents) if parent < 0],
+    )
+    while waiting:
+        depth, place = waiting.pop()
+        shared = margin_in_words(published.domain.margin(tree.separators[place]), published.domain)
+        rows.append((depth, margin_in_words(tree.margins[place], published.domain), shared if depth else ""))
+        waiting += [(depth + 1, child) for child in tree.children[place]]
+    return rows
 
 
 def _ruled_out(published: BundleContent) -> str:

@@ -1,17 +1,14 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
 import json
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice
 from math import isinf, isnan, log
-from statistics import fmean
-from typing import Any
 
 from checks.claims import MinCell
-from marginals.accuracy import INDEPENDENT, Comparison, PairCompared, TableErrors
+from marginals.accuracy import Comparison, PairCompared, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
 from marginals.charts import lengths
@@ -45,12 +42,6 @@ _FURTHEST = 10
 _WORST = 5
 """Tables of one size that are listed, those furthest from the data first."""
 
-_MAP = 24
-"""Attributes of which a map of all pairs is drawn."""
-
-_HEATS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)
-"""Total variations from which on a cell of the map is a shade darker."""
-
 
 def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
@@ -68,7 +59,7 @@ def steward_html(report: StewardReport) -> bytes:
         whole=rows + report.left_out + report.dropped,
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
-        harm=harm_tables(report.published.harmful),
+        harm=harm_tables(report.published.harmful, report.published.codebook),
         rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),
@@ -77,7 +68,7 @@ def steward_html(report: StewardReport) -> bytes:
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
         models=list(report.comparison.each.items()),
-        heat_map=_heat_map(report.comparison),
+        pairs=len(report.comparison.release.two_way.by_table),
         lost=_beyond(report.comparison.most_lost(), lambda pair: pair.is_lost),
         odds=_beyond(report.comparison.furthest_odds(), lambda pair: pair.log_ratio >= _FAR),
         wanted=_wanted(report.comparison),
@@ -127,32 +118,6 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
 def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
     return [(" and ".join(attributes), error) for attributes, error in furthest]
-
-
-def _heat_map(comparison: Comparison) -> dict[str, Any]:
-    """Total variations of pairs: below the diagonal the release, above it one-way tables taken as independent."""
-    release, independent = comparison.release.two_way.by_table, comparison.yardsticks[INDEPENDENT].two_way.by_table
-    errors_of: dict[str, list[float]] = {attributes[0]: [] for attributes in comparison.release.one_way.by_table}
-    for pair, error in release.items():
-        for attribute in pair:
-            errors_of.setdefault(attribute, []).append(error)
-    furthest = sorted(errors_of, key=lambda attribute: -fmean(errors_of[attribute] or [0.0]))[:_MAP]
-    drawn = [attribute for attribute in errors_of if attribute in furthest]
-
-    def cell(row: int, column: int) -> tuple[str, int, str] | None:
-        if row == column:
-            return None
-        pair = drawn[min(row, column)], drawn[max(row, column)]
-        errors, whose = (release, "this release") if row > column else (independent, INDEPENDENT)
-        if pair not in errors:
-            return "", 0, f"{' and '.join(pair)}: not compared"
-        points = 100 * errors[pair]
-        text = f"{points:.1f}" if points < 9.95 else f"{points:.0f}"
-        return text, bisect_right(_HEATS, errors[pair]), f"{' and '.join(pair)}, {whose}: {text}"
-
-    rows = [[cell(row, column) for column in range(len(drawn))] for row in range(len(drawn))]
-    scale = [f"{100 * heat:g}" for heat in _HEATS]
-    return {"attributes": drawn, "left_out": len(errors_of) - len(drawn), "rows": rows, "scale": scale}
 
 
 def _config(suggestion: Suggestion) -> str:

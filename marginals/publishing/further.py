@@ -1,10 +1,10 @@
 """Further tables: tables of nonsensitive attributes that a release has beside its core, the tables with a junction tree.
 
 They are chosen when the core is known, one by one by what each tells of its attributes beyond it, from counts of
-nonsensitive attributes alone. Then combinations of nonsensitive values are looked at that are small in a possible table,
-which is made from the counts: for each another one is looked for, in which the combination has no row, or many. Where none
-is found readers might be certain of it, so a further table that has a part in it is left out (design 4.22). When the release
-is verified this is shown again from its files alone, as anybody can.
+nonsensitive attributes alone. Then combinations are examined that are small in a possible table, which is made from the
+counts. For each another table is sought, in which the combination has no row, or many. If none is found, readers might be
+certain of it, so a further table that has a part in it is left out (design 4.22). With `min_published_cell` the same is
+done for combinations that include sensitive values. Whoever verifies the release proves this again from its files.
 """
 
 from collections.abc import Callable, Sequence
@@ -92,7 +92,7 @@ def further_tables_beside(
 
     masks = [domain.mask(dict.fromkeys(names, 0)) for names in wanted]
     chosen = further_tables(core, nonsensitive, allowed, limits, masks, deadline.share(3), told)
-    return FurtherBeside(chosen, least=policy.least_certain)
+    return FurtherBeside(chosen, least=max(policy.least_certain, policy.min_published_cell or 1))
 
 
 def proven_beside(
@@ -105,7 +105,7 @@ def proven_beside(
     """
     while True:
         content = released(beside.masks)
-        if not beside.tables or beside.least == 1:
+        if not beside.tables or not _claims_of(content):
             return beside, content
         progress("witnesses", len(beside.left_out), len(beside.left_out) + len(beside.tables))
         trying = deadline.share(1.5)
@@ -121,31 +121,39 @@ def proven_beside(
         )
 
 
+def _claims_of(content: BundleContent) -> list[NoSmallCertain]:
+    return [claim for claim in content.claims if isinstance(claim, NoSmallCertain)]
+
+
 def _provable(
     content: BundleContent, beside: FurtherBeside, deadline: Deadline
-) -> tuple[Sequence[int], Witnesses | None]:
-    """The places of further tables beside which nothing stays open, and what shows that of all; or of half of them."""
-    further, half = content.further, range(len(beside.tables) // 2)
-    published = content.without_impossible(NoSmallCertain(beside.least))
-    with Workers(CHAINS if published.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
+) -> tuple[Sequence[int], tuple[Witnesses, ...]]:
+    """The places of further tables beside which nothing stays open, with the witnesses of all; or half of the places."""
+    further, witnesses, claims = content.further, list[Witnesses](), _claims_of(content)
+    half, places = range(len(beside.tables) // 2), list(range(len(further)))
+    with Workers(CHAINS if content.collection.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
         run = partial(_side_by_side, workers)
-        try:
-            witnessing = Witnessing(
-                published.cube, published.masks, content.sensitive, beside.least, run, deadline, published.supports
-            )
-        except (TooManyCellsError, TimeOverError):
-            return half, None
-        all_found = found = witnessing.look(inf, deadline)
-        if deadline.is_over and not found.clear_all:
-            return half, None
-        # one after the other the table that has a part in most open combinations for what it gains is left out
-        places = list(range(len(further)))
-        while places and not found.clear_all and (len(places) == len(further) or not deadline.is_over):
-            blamed = found.blamed(published.domain, {further[place]: beside.tables[place].gain for place in places})
-            places = [place for place in places if blamed not in (further[place], None)]
-            witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
-            found = witnessing.look(_ROUNDS_MORE, deadline)
-    return places, all_found
+        for number, claim in enumerate(claims):
+            published, trying = content.without_impossible(claim), deadline.share(len(claims) - number)
+            try:
+                witnessing = Witnessing(published, claim.set_aside(content.sensitive), claim.least_count, run, trying)
+            except (TooManyCellsError, TimeOverError):
+                return half, ()
+            result = witnessing.look(inf, trying)
+            if trying.is_over and not result.clear_all:
+                return half, ()
+            witnesses.append(result)
+            # one after another the table is left out that has a part in most open combinations for what it gains
+            while places and not result.clear_all and (len(places) == len(further) or not trying.is_over):
+                blamed = result.blamed(
+                    published.domain, {further[place]: beside.tables[place].gain for place in places}
+                )
+                places = [place for place in places if blamed not in (further[place], None)]
+                witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
+                result = witnessing.look(_ROUNDS_MORE, trying)
+            if len(places) < len(further):
+                break
+    return places, tuple(witnesses)
 
 
 def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:

@@ -312,6 +312,7 @@ class Policy:
             at_every_level=True,
             no_small_certain=None if self.least_certain < LEAST_DEMAND else self.least_certain,
             min_published_cell=self.min_published_cell,
+            no_small_cell_certain=None if self.further is None else self.min_published_cell,
         )
 
 

@@ -29,7 +29,7 @@ def _are_shares(pair: object) -> bool:
 
 
 K_MAP = Key(lambda k: k is None or (is_whole(k) and 1 <= k <= MOST_ROWS), "be a whole number of at least 1")
-SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as (0.1, 0.5)")
+SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as [0.1, 0.5]")
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCertain, Register
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCellCertain, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
 from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
@@ -134,7 +134,7 @@ def publish(
     if beside is not None:
         beside, published = proven_beside(beside, released, choosing, progress)
     progress(VERIFYING, 0, 0)
-    if beside is not None and _open_claims(published) == {NoSmallCertain.criterion}:
+    if beside is not None and set() < _open_claims(published) <= _OF_ALL_TABLES:
         beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
         published = released(())
     verify(prepared, published, search)
@@ -148,6 +148,10 @@ def publish(
     hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
+
+
+_OF_ALL_TABLES = {NoSmallCertain.criterion, NoSmallCellCertain.criterion}
+"""Claims that further tables can leave open."""
 
 
 def _open_claims(published: BundleContent) -> set[str]:

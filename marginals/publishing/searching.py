@@ -11,7 +11,7 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
-from marginals.deadline import SEARCH_CLOCK
+from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, FewWaiting
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
@@ -258,10 +258,10 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
 
 def _of_core(requirements: Requirements) -> Requirements:
     """What a collection with a junction tree must satisfy: along one, no class is certain to be small where none is."""
-    least = requirements.no_small_certain
-    if least is None:
-        return requirements
-    return replace(requirements, no_small_certain=None, k_link=max(requirements.k_link or least, least))
+    least, k_link = requirements.no_small_certain, requirements.k_link
+    if least is not None:
+        k_link = max(k_link or least, least)
+    return replace(requirements, no_small_certain=None, no_small_cell_certain=None, k_link=k_link)
 
 
 def _searched(
@@ -390,6 +390,9 @@ def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
+    margins, asked = [wish.table.domain.margin(mask) for mask in result.cliques], wish.policy.analyses
+    are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
+    wish.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 

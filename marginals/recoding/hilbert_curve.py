@@ -1,8 +1,7 @@
 """1-D l-diversity mapping: groups of rows that lie near each other on a Hilbert curve (Ghinita et al., VLDB 2007).
 
-The quasi-identifiers are the axes of a grid. Along the Hilbert curve through it, groups are formed of rows with
-different sensitive values. Each group is published under the nearest values that cover it. TZ09 and TZ11 compare SWEEP
-with it.
+The quasi-identifiers are the axes of a grid. Each group has different sensitive values, and is published under the
+nearest values that cover it. TZ09 and TZ11 compare SWEEP with it.
 """
 
 import numpy as np
@@ -57,8 +56,7 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
 
 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
-    """Return the table in groups of at least l rows with different sensitive values; neighbours are joined up to k
-    rows.
+    """Return the table in groups of at least l rows with different sensitive values, joined up to k rows.
 
     Raises InputError unless the table has one sensitive attribute, NothingPublishableError if no grouping is diverse.
     """
@@ -83,18 +81,15 @@ def _published(table: Table, cells: IndexArray, group_of: IndexArray) -> LocalRe
 
 
 def eligible_l(values: CodeArray) -> int:
-    """Largest l for which rows with these sensitive values can be grouped.
-
-    At most 1/l of a group may have one value.
-    """
+    """Largest l for which rows with these sensitive values can be grouped: at most 1/l of a group may have one value."""
     return len(values) // int(np.bincount(values).max())
 
 
 def spread_groups(values: CodeArray, l: int) -> IndexArray:
-    """Group of each row of an order, given its sensitive value: groups of l or more rows with different values.
+    """Group of each row of an order, given its sensitive value: l or more rows with different values.
 
-    Each group takes the first rows left, one of a value. It also takes each value with as many rows left as groups of
-    l can be formed, or the last groups could not be filled. `l`: at most `eligible_l`.
+    Each group takes the first rows left, one of a value. It also takes each value with as many rows left as groups can
+    be formed, or the last groups could not be filled. `l`: at most `eligible_l`.
 
     >>> spread_groups(np.array([0, 0, 1, 0, 1, 2]), 2).tolist()
     [0, 1, 0, 2, 1, 2]
@@ -157,10 +152,10 @@ def _nearest(hierarchy: Hierarchy, codes: CodeArray, starts: IndexArray) -> Inde
 
 
 def hilbert_words(points: CodeArray, bits: int) -> NDArray[np.int64]:
-    """Position of grid points on the Hilbert curve, as digits in base 2^axes, the most significant first.
+    """Position of grid points on the Hilbert curve, as digits in base 2^axes: shape (n, bits).
 
-    `points`: shape (n, axes), each coordinate in 0 .. 2^bits - 1, at most 62 axes. Result: shape (n, bits). The method
-    is that of Skilling, Programming the Hilbert curve (AIP Conf. Proc. 707, 2004), for all points at once.
+    `points`: shape (n, axes), each coordinate in 0 .. 2^bits - 1, at most 62 axes (Skilling, AIP Conf. Proc. 707,
+    2004).
 
     >>> corner_to_corner = np.array([[0, 0], [0, 1], [1, 1], [1, 0]])
     >>> hilbert_words(corner_to_corner, 1).ravel().tolist()

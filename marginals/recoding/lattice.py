@@ -1,8 +1,8 @@
 """Full-domain generalization: all minimal single tables that satisfy the requirements.
 
 A node assigns a level to each quasi-identifier. The requirements are monotone, so a verdict settles a whole box. The
-search tests the open node whose verdict settles most in the worse case. A node fails when its projection on two
-attributes fails, so the search begins with these small tables (as Incognito prunes by subsets).
+search tests the open node whose verdict settles most in the worse case. It begins with tables of two attributes, since
+a node fails when its projection does (as Incognito prunes by subsets).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,8 +17,12 @@ from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive
 from checks.diversity.criterion import satisfies
 from checks.requirements import Requirements
 from marginals.errors import InputError
-from marginals.recoding.local_recoding import LocalRecoding
-from marginals.recoding.measures import average_class_size, classification_metric, discernibility
+from marginals.recoding.local_recoding import (
+    LocalRecoding,
+    average_class_size,
+    classification_metric,
+    discernibility,
+)
 from marginals.tables.table import Table
 from models.arrays import BoolArray
 from models.graphs.junction_tree import Collection
@@ -175,8 +179,7 @@ def _failing_cells(cube: DataCube, mask: Mask, requirements: Requirements) -> tu
 
 
 def failing_classes(cube: DataCube, mask: Mask, requirements: Requirements) -> BoolArray:
-    """Classes that are too small, have too small cells, or are not diverse in some sensitive attribute: shape
-    (classes,).
+    """Return which classes are too small, have too small cells, or are not diverse: shape (classes,).
 
     With several sensitive attributes a class fails when it does for some value of the others (MKGV07 Def. 4.6).
     """
@@ -211,8 +214,7 @@ def _not_diverse(
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
-    """Return whether one table satisfies the requirements on counts and diversity, with at most `spare` rows
-    suppressed.
+    """Return whether one table satisfies the requirements, with at most `spare` rows suppressed.
 
     Suppressed rows are a class as well, and it must satisfy the same.
     """
@@ -236,9 +238,7 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
 
 
 def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> int | None:
-    """Finest level below `*` of a sensitive attribute at which all rows together may be published; None where there is
-    none.
-    """
+    """Return the finest level below `*` of a sensitive attribute that all rows together may show; None for no level."""
     masks = (cube.domain.mask({attribute: level}) for level in range(cube.domain.hierarchy(attribute).height))
     return next((level for level, mask in enumerate(masks) if table_satisfies(cube, mask, requirements)), None)
 
@@ -348,10 +348,9 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
 def stepwise_table(
     cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements
 ) -> Mask | None:
-    """Margin of a single table that satisfies the requirements, and no finer one does; None where the coarsest fails.
+    """Return a margin that satisfies the requirements while no finer one does; None where the coarsest fails.
 
-    From `*` on, each quasi-identifier in turn is made finer by one level. An attribute that fails once is not tried
-    again.
+    From `*` on, each quasi-identifier in turn is made finer by one level, until it fails.
     """
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):

@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from checks.classes import equivalence_classes
 from checks.diversity.criteria import Functional, Induction
@@ -18,7 +19,6 @@ from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.registry import parse_diversity
 from marginals.arguments import require
 from marginals.errors import InputError, NothingPublishableError
-from marginals.recoding.measures import average_class_size, discernibility
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray
@@ -90,7 +90,6 @@ class LocalRecoding:
         return self.cells.total
 
     def __len__(self) -> int:
-        """Number of classes."""
         return len(self._classes[0])
 
     def __repr__(self) -> str:
@@ -214,6 +213,22 @@ def occurrence_weights(table: Table, attributes: Sequence[str]) -> Weights:
         a: np.bincount(table.base_counts.column(a, 0), minlength=table.domain.hierarchy(a).size(0)) for a in attributes
     }
     return {attribute: (counts > 0).astype(int).tolist() for attribute, counts in rows.items()}
+
+
+def average_class_size(sizes: CountArray) -> float:
+    """Mean number of rows in a class; 0 when there is none."""
+    return float(sizes.sum() / len(sizes)) if len(sizes) else 0.0
+
+
+def discernibility(sizes: CountArray, suppressed: int = 0) -> int:
+    """Sum over the rows of how many rows look the same; each suppressed row costs as many as there are in all."""
+    squares: int = sum(size * size for size in sizes.tolist())  # exact for any count
+    return squares + suppressed * (int(sizes.sum()) + suppressed)
+
+
+def classification_metric(counts: NDArray[Any]) -> int:
+    """Rows whose label is not the most frequent one of their class. counts: class by label, shape (classes, labels)."""
+    return int(counts.sum() - counts.max(axis=1, initial=0).sum())
 
 
 def require_rows(rows: int, k: int) -> None:

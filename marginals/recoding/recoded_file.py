@@ -1,7 +1,7 @@
 """Published single tables in CSV files: a check of their claims, and such a table as the base of marginals (KG06 7).
 
-The information in a generalized sensitive value depends on which base values occur at all (TZ09 after Def. 2). The
-file does not print all of these. So a verdict is undecided unless it is the same for all possibilities.
+The information in a generalized sensitive value depends on which base values occur at all (TZ09 after Def. 2). The file
+does not tell all of these, so a verdict is undecided unless it is the same for all possibilities.
 """
 
 import csv

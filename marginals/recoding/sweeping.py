@@ -1,15 +1,15 @@
 """SWEEP: a (tau, l)-diverse table by local recoding and generalized sensitive values (TZ09 section III, Fig. 4).
 
 Rows begin in the classes of their base values. The classes follow in an order of falling information. Each class keeps
-the rows with which it is diverse; the others are swept on to the next, more general class that covers them. If the
-whole table is not diverse, or the rows left at the end, sensitive values are generalized until it is. With several
-sensitive attributes each must be diverse by itself (TZ11 section 4.6).
+the rows with which it is diverse; the next class that covers them takes the others. Sensitive values are generalized
+until the whole table and the rows left are diverse. Several sensitive attributes are diverse each (TZ11 section 4.6).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import product
 from math import lcm
 from typing import Any, NamedTuple
 
@@ -28,11 +28,11 @@ from marginals.recoding.local_recoding import (
     requirement_of,
     with_induction,
 )
-from marginals.recoding.measures import sweep_order
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.tables.contingency_table import pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
+from models.tables.hierarchy import Hierarchy
 
 _WHOLE = 2**62
 """Limit of whole numbers in int64; beyond it Python's integers take over."""
@@ -54,14 +54,13 @@ class InducedBound:
     """A (tau, l) requirement on classes that come as counts of shape (classes, published values).
 
     `shares`: weight of each published value for each base value under it (TZ09 Def. 2), shape (published values, base
-    values). They are whole numbers, so that all verdicts are exact. `scale`: weight of a row with a base value.
+    values). They are whole numbers, so that verdicts are exact. `scale`: weight of a row with a base value.
     """
 
     def __init__(self, requirement: Functional, levels: IndexArray, rows: int) -> None:
-        """Check and scale a requirement.
+        """Scale a requirement with the induction of the published values.
 
-        `requirement`: with the induction of the published values. `levels`: levels of these values, falling. `rows`:
-        most rows of a class.
+        `levels`: levels of these values, falling. `rows`: most rows of a class.
         """
         if requirement.induction is None or len(requirement.induction.shares) != len(levels):
             raise ValueError("the requirement must say what each published value induces")
@@ -118,10 +117,11 @@ class InducedBound:
         return lowered
 
     def thinned(self, counts: CountArray) -> CountArray:
-        """The rows left of each class if rows of its dominant base value are removed, one by one, until it passes.
+        """Rows left of each class if rows of its dominant base value are removed, one by one, until it passes.
 
-        Each time the least general row goes (TZ09 III.D), so halving finds the height that cuts the masses. With general
-        values a class can pass, fail and pass again: there rows are removed one by one too; what leaves more is taken.
+        The least general row goes first (TZ09 III.D), so halving finds the height that cuts the masses. With general
+        values a class can pass, fail and pass again. There rows are removed one by one too, and the larger result is
+        taken.
         """
         left = counts.copy()
         failing = np.flatnonzero(~self.holds(counts))
@@ -390,8 +390,7 @@ def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
 def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
     """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
 
-    `axes`: the quasi-identifiers, the most important first. Levels that merge nothing count as the finest equal level.
-    Raises InputError where they take more than `MOST_LOOKS`.
+    Levels that merge nothing count as the finest equal level. Raises InputError where they take more than `MOST_LOOKS`.
     """
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     rows, nodes = len(table.base_counts), lattice_nodes(table.cube, axes)
@@ -406,3 +405,30 @@ def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...
     sizes = [[hierarchy.size(level) for level in range(hierarchy.height + 1)] for hierarchy in hierarchies]
     finest = [[of_levels.index(size) for size in of_levels] for of_levels in sizes]
     return tuple(dict.fromkeys(tuple(finer[level] for finer, level in zip(finest, levels)) for levels in order))
+
+
+def level_information(hierarchy: Hierarchy, level: int, weights: Sequence[Fraction | int] | None = None) -> Fraction:
+    """Mean information of the values of a level, I(S), each with the weight of the base values under it (TZ09 III.A)."""
+    base_weights = [1] * hierarchy.size(0) if weights is None else list(weights)
+    leaves = hierarchy.leaf_counts(level).tolist()
+    retained = (w * Fraction(1, leaves[v]) for w, v in zip(base_weights, hierarchy.lift(0, level).tolist()))
+    return sum(retained, Fraction(0)) / sum(base_weights)
+
+
+def sweep_order(
+    hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
+) -> tuple[tuple[int, ...], ...]:
+    """Combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
+    shares = [
+        [level_information(hierarchy, level, level_shares) for level in range(hierarchy.height + 1)]
+        for hierarchy, level_shares in zip(hierarchies, weights or [None] * len(hierarchies))
+    ]
+    common = lcm(*(share.denominator for level_shares in shares for share in level_shares))
+    retained = [[int(share * common) for share in level_shares] for level_shares in shares]
+    nodes = product(*(range(len(level_shares)) for level_shares in shares))
+    return tuple(
+        sorted(
+            nodes,
+            key=lambda levels: (-sum(level_shares[level] for level_shares, level in zip(retained, levels)), levels),
+        )
+    )

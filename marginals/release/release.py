@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
+from math import inf
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,6 @@ from marginals import answers, averages, comparisons, cross_tables, drawn_tables
 from marginals.answers import LEAST_TABLES, USUAL_TABLES, Answer
 from marginals.arguments import (
     ATTRIBUTES,
-    CONDITION,
     FLAG,
     FUNCTION,
     NAME,
@@ -28,6 +28,7 @@ from marginals.arguments import (
     takes,
     whole,
 )
+from marginals.arguments import CONDITION as ANY_CONDITION
 from marginals.averages import Limits, Scale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
@@ -40,7 +41,7 @@ from marginals.drawn_tables import FAMILIES, Statistic
 from marginals.errors import AssumptionWarning, InputError
 from marginals.estimates import MOST_ROWS, Attributes, assumption
 from marginals.named_rules import NamedRule, rules_of
-from marginals.published_values import known_attribute
+from marginals.published_values import known_attribute, meanings
 from marginals.tables.intervals import numbers_at
 from models.deadline import Deadline
 from models.graphs.basis import Basis
@@ -101,7 +102,23 @@ _PROBABILITIES = Taken(
     "a probability, or a list of them",
     lambda value: all(map(number(0, 1).test, value if isinstance(value, list | tuple | np.ndarray) else [value])),
 )
-_LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
+_LIMITS = Taken(
+    "a least and a largest number, such as (0, 110)",
+    lambda value: (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and all(map(number(-inf).test, value))
+        and value[0] <= value[1]
+    ),
+)
+
+
+def _meant(release: "Release", where: Where) -> Where:
+    """Return a condition as the base values that it means; value labels of the codebook count as labels."""
+    return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
+
+
+CONDITION = ANY_CONDITION._replace(read=_meant)
 
 
 def _one_or_several(kind: type | UnionType, words: str) -> Taken:
@@ -192,7 +209,10 @@ class Release:
                     "type": "category" if told is None else "number",
                     "values": hierarchy.size(finest) if finest < hierarchy.height else 0,
                     "range": ends,
-                    "open ends": ", ".join(np.array(hierarchy.labels[0], dtype=object)[is_open]),
+                    "open ends": ", ".join(
+                        self.published.codebook.in_words(a, label)
+                        for label in np.array(hierarchy.labels[0], dtype=object)[is_open]
+                    ),
                     "description": self.published.codebook.description(a),
                 }
             )
@@ -265,7 +285,8 @@ class Release:
 
         Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: bounds hold whatever
         they are; the estimate takes whole numbers as equally likely, or the middle. A label without an end, `95 and over`,
-        or a name, leaves the mean without a bound; the estimate takes its one end, and leaves names out.
+        leaves the mean without a bound, unless its publisher says what it means: `95 to 110`. The estimate takes its one
+        end. A name leaves the mean without a bound, too, and the estimate leaves its rows out.
 
         values: the number of each label of one level, where labels are none. limits: between which numbers all values are
         known to lie, `(0, 110)`.
@@ -282,10 +303,13 @@ class Release:
         Flu         33.3   28.8   37.8
         Gout        43.4   38.9   47.9
         """
-        scale = Scale(values, limits)
+        scale = self._scale(attribute, values, limits)
         if not by:
             return averages.mean(self.model, attribute, where, scale)
         return _warned(averages.means(self.model, attribute, by, where, scale))
+
+    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> Scale:
+        return Scale(values, limits, self.published.codebook.values.get(attribute, {}))
 
     @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(
@@ -302,7 +326,7 @@ class Release:
         >>> release.total("age", where="diagnosis=Gout")
         781 (700 to 862; supported)
         """
-        return averages.total(self.model, attribute, where, Scale(values, limits))
+        return averages.total(self.model, attribute, where, self._scale(attribute, values, limits))
 
     @takes(
         'release.quantile("age", 0.5, where="sex=Female")',
@@ -325,7 +349,7 @@ class Release:
         >>> release.quantile("age", [0.1, 0.5, 0.9])["value"].to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        found = averages.quantile(self.model, attribute, q, where, Scale(values, limits))
+        found = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
         return found if isinstance(found, Answer) else _warned(found)
 
     @takes(

@@ -103,7 +103,8 @@ def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPer
             yield "no estimate: rows that it would be of are not expected"
         else:
             yield f"about {answer.value:,.6g}{counted and f' {counted}'} expected (maximum entropy; not published as such)"
-        yield f"between {answer.lower:,.6g} and {answer.upper:,.6g} for certain; {best}"
+        certain = f" if these labels mean what the publisher says: {'; '.join(answer.stated)}" if answer.stated else ""
+        yield f"between {answer.lower:,.6g} and {answer.upper:,.6g} for certain{certain}; {best}"
     if answer.of is not None and answer.of.missing >= 0.5:
         every = answer.of.rows + answer.of.missing
         yield f"of {answer.of.rows:,.6g} rows; {100 * answer.of.missing / every:.3g} percent of {every:,.6g} lack a value"

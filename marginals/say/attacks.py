@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from checks.attacks.algorithm import Outcome
 from checks.claims import listing
+from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
 from marginals.say.claims import CONDITION, claim_reason, claimed_of, crossing_line, few_rows
@@ -16,12 +17,11 @@ if TYPE_CHECKING:
     from checks.attacks.guesses import LikelySmall, Top
     from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
     from checks.changes import CellDifference, ChangedPeople, OneValue
+    from checks.finding import Finding
     from marginals.attacks import (
         Attacks,
-        Composition,
         DisclosureMeasures,
         Minimality,
-        NonsensitiveSmall,
         SurestGuesses,
         TableChange,
         Threshold,
@@ -76,7 +76,6 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         said = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, said)
     yield from map(_threshold, attacks.thresholds)
-    yield from map(_composition, attacks.compositions)
     if attacks.minimality is not None:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
@@ -117,17 +116,14 @@ def _cell(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{column_name(attribute)}={label}" for attribute, label in cell.items()) or "all"
 
 
-def _nonsensitive(result: "NonsensitiveSmall") -> Sentence:
-    few, mark = few_rows(result.below), NOT_EXAMINED
-    if result.proven_by:
-        mark, said = NOTHING_FOUND, f"no combination certainly has {few}, since {result.proven_by} holds"
-    elif result.cell is not None:
-        rows = f"certainly 1 row at least, and {number_of(result.cell.rows, 'row')} at most"
-        mark, said = LOOK, f"{_cell(result.cell.values)}: {rows}; there may be more such"
-    elif not result.is_complete:
-        said = "not all examined; the time was over before a small count was found"
+def _nonsensitive(finding: "Finding") -> Sentence:
+    few, mark = few_rows(finding.parameters["k"]), NOT_EXAMINED
+    if finding.holds:
+        mark, said = NOTHING_FOUND, f"no combination that is looked at certainly has {few}"
+    elif finding.verdict is Verdict.FAILS:
+        mark, said = LOOK, f"{_cell(finding.worst_class.cell)}: certainly {few}; there may be more such"
     else:
-        said = f"no combination of up to three was found that certainly has {few}; of more: not examined"
+        said = f"no combination was found that certainly has {few}; not all examined"
     return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {said}.")
 
 
@@ -179,19 +175,6 @@ def _threshold(threshold: "Threshold") -> Sentence:
         mark = NOTHING_FOUND
         said = f"{smallest}, {threshold.smallest - threshold.k:,} to spare. A finer table can still have missed it"
     return Sentence(mark, f"{claim}: {said}")
-
-
-def _composition(composition: "Composition") -> Sentence:
-    lines = []
-    for view in (composition.together, *composition.each):
-        cells = view.reconstruction
-        releases = "all together" if view is composition.together else view.releases[0]
-        lines.append(
-            f"{releases}: {cells.determined:,} of {number_of(cells.cells, 'possible cell')} determined "
-            f"({cells.share:.1%}), smallest possible class at most {view.smallest:,}"
-        )
-    lines += [f"{name}: not known; {reason}" for name, reason in composition.unknown.items()]
-    return Sentence(LOOK, f"Composition, of what bears on {composition.sensitive}:", tuple(lines))
 
 
 def register_in_words(readers: RegisterReaders) -> str:

@@ -17,6 +17,7 @@ from checks.claims import (
     MaxentDiversity,
     MinCell,
     MinPublishedCell,
+    NoSmallCellCertain,
     NoSmallCertain,
     Register,
     listing,
@@ -26,16 +27,20 @@ from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
 from marginals.names import column_name
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
+from marginals.tables.attribute import Codebook
 from models.graphs.junction_tree import Crossing
 
 if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues, Surest
     from marginals.bundle.content import Verification
 
+UNTOLD = Codebook()
+"""The codebook of a release that says of no label what it means."""
+
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
 """The condition of all claims about what can be worked out from tables together (design 4.24)."""
 
-CONDITIONAL = (KCombinatorial.criterion, MinCell.criterion, NoSmallCertain.criterion)
+CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))
 """The criteria of these claims."""
 
 _MOST_NAMED = 3
@@ -100,7 +105,8 @@ def claim_title(claim: Claim) -> str:
         case MinPublishedCell():
             return f"Least published count, {claim.k:,}"
         case NoSmallCertain():
-            return f"No combination is certain to be small, k = {claim.k}"
+            included = ", sensitive values included" if claim.is_about_cells else ""
+            return f"No combination{included} is certain to be small, k = {claim.k}"
         case KCombinatorial():
             return f"k-combinatorial anonymity, k = {claim.k}"
     assert isinstance(claim, KLink)
@@ -163,10 +169,11 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 f"several tables is not said.{people}"
             )
         case NoSmallCertain():
+            values = f"values{counted}," if claim.is_about_cells else "nonsensitive values"
             return (
-                f"No combination of nonsensitive values that is looked at is proven by the tables together to have only "
-                f"{few}. If the tables have a junction tree, all combinations are looked at. Else those of up to three "
-                "values at any published level, also with any other value in place of one, and of all attributes at the "
+                f"No combination of {values} that is looked at is proven by the tables together to have only {few}. If the "
+                "tables have a junction tree, all combinations are looked at. Else those of up to three values at any "
+                "published level, also with any other value in place of one, and of all attributes at the "
                 "finest published levels; others only if at most ten attributes are published. "
                 f"A model can still say that one is likely to, and be right.{people} {CONDITION}"
             )
@@ -183,13 +190,13 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
 # How sure a reader can be of each harmful value.
 
 
-def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
+def harm_tables(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD) -> list[dict[str, Any]]:
     """Return a table for each sensitive attribute: rows of values, shares, group and bound in words; what is harmless."""
     return [
         {
             "sensitive": sensitive,
-            "rows": [_harm_row(name, surest) for name, surest in of.by_name.items()],
-            "harmless": f"counted as harmless: {', '.join(of.harmless)}"
+            "rows": [_harm_row(words.word(sensitive, name), surest, words) for name, surest in of.by_name.items()],
+            "harmless": f"counted as harmless: {', '.join([words.word(sensitive, label) for label in of.harmless])}"
             if of.harmless
             else "every value counts as harmful, so all together have no bound",
         }
@@ -197,10 +204,14 @@ def harm_tables(harmful: Mapping[str, "HarmfulValues"]) -> list[dict[str, Any]]:
     ]
 
 
-def _harm_row(values: str, surest: "Surest") -> dict[str, str]:
+def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
     shares = {"overall": surest.overall, "largest": surest.largest, "bound": surest.bound}
     row = {name: "" if share is None else f"{100 * share:.4g} percent" for name, share in shares.items()}
-    group = _plain(surest.cell) if row["largest"] else "not examined"
+    group = (
+        _plain({name: words.word(name, label) for name, label in surest.cell.items()})
+        if row["largest"]
+        else "not examined"
+    )
     return row | {"values": values, "group": group, "bound": row["bound"] or "none"}
 
 
@@ -310,6 +321,7 @@ _MEANINGS = {
     "min-cell": "No count smaller than claimed is published, and none can be worked out",
     "min-published-cell": "No count smaller than claimed is published",
     "no-small-certain": "No combination of nonsensitive values is certain to be smaller than claimed",
+    "no-small-cell-certain": "No combination of values, sensitive ones included, is certain to be smaller than claimed",
     "maxent-diversity": "Readers who combine all tables by maximum entropy are no surer of {} than claimed",
     "register": "Readers with a register of all nonsensitive values are no surer of {} than claimed",
     "difference": "Two releases tell of no smaller change than claimed",
@@ -344,20 +356,20 @@ def crossing_line(crossing: Crossing) -> str:
     )
 
 
-def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = ()) -> list[Sentence]:
+def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = (), apart: int = 2) -> list[Sentence]:
     """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
 
     Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
-    harmful: attributes of which `harm_sentences` tell the closest case.
+    harmful: attributes of which `harm_sentences` tell the closest case. apart: most findings that are told one by one.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
         groups.setdefault(_likeness(finding) or number, []).append(finding)
     sentences = list[Sentence]()
     for group in groups.values():
-        joint = len(group) > 2
+        joint = len(group) > apart
         sentences += (
-            [_joint_sentence(group, harmful)] if joint else [_sentence_on(each_of, harmful) for each_of in group]
+            [_joint_sentence(group, harmful)] if joint else [_sentence_on(finding, harmful) for finding in group]
         )
     return sorted(sentences, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
@@ -395,7 +407,7 @@ def _joint_sentence(findings: Sequence[Finding], harmful: AnyCollection[str]) ->
     if _slack(weakest) < inf and (worst := _worst(weakest, harmful)):
         detail.append(f"of {weakest.parameters['sensitive']}, {worst}")
     about = {str(finding.parameters["sensitive"]) for finding in findings}
-    several = f"{len(about)} sensitive attributes" if len(about) > 1 else next(iter(about))
+    several = listing(sorted(about)) if len(about) <= 2 else f"{len(about)} sensitive attributes"
     return _sentence(weakest, f"{weakest.criterion} of {several}", several, detail)
 
 

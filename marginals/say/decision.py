@@ -12,7 +12,7 @@ from marginals.say.claims import finding_sentences, sensitive_lines
 from marginals.say.table import rows_in_words
 
 if TYPE_CHECKING:
-    from marginals.decision import DecidedTable, Decision, Learned
+    from marginals.decision import Approval, DecidedTable, Decision, Learned
     from marginals.steward import WantedTable
 
 _NAMED = 6
@@ -137,6 +137,17 @@ def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
     yield from filter(None, [counts, revealing_line(decision), useful_line(decision)])
 
 
+def approval_lines(approval: "Approval", name: str) -> Iterator[str]:
+    """Yield what a steward approved, for the steward alone. name: of the release."""
+    yield from decision_lines(approval.decision, name)
+    yield f"Digest of settings, rows and program: {approval.digest}"
+    yield from (f"{office}: {who or 'not named'}" for office, who in approval.names.items())
+    yield f"[x] {approval.statement}"
+    who = next(filter(None, approval.names.values()), "somebody who is not named")
+    yield f"Roles, confirmed by {who}:" if approval.is_reviewed else "Roles, which nobody has confirmed:"
+    yield from (f"    {column_name(column)}: {role}" for column, role in approval.roles.items())
+
+
 # The decision on a page: at most one printed sheet, whatever a release holds.
 
 _DRAWN, _COMPARED = 7, 6
@@ -160,7 +171,11 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
         "learned": [_learned_row(decision, each) for each in learned],
         "nearest": nearest and (group_in_words(decision, nearest), values_in_words(decision, nearest)),
         "more_learned": len(decision.learned) - len(learned),
-        "promises": finding_sentences([promise.finding for promise in decision.promises], decision.content.harmful),
+        "promises": finding_sentences(
+            decision.content.codebook.worded([each.finding for each in decision.promises]),
+            decision.content.harmful,
+            apart=1,
+        ),
         "useful": useful_line(decision),
         "compared": _compared(decision)[:_COMPARED],
         "tables": [_table_row(decision, table) for table in tables],

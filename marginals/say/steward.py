@@ -206,7 +206,7 @@ def beside_lines(further: "FurtherBeside | None", domain: "Domain", most: int | 
     if further.left_out:
         names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in further.left_out)
         yield (
-            f"Left out again: {names}. Beside them readers might be certain of combinations of nonsensitive values that "
+            f"Left out again: {names}. Beside them readers might be certain of combinations of values that "
             f"have {counts_below(further.least)} rows."
             + (" The time limit ended the search for a proof beside them: more time may keep more." * further.is_late)
         )

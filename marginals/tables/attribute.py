@@ -4,7 +4,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -46,11 +46,7 @@ COUNT = "count"
 
 
 class Role(Enum):
-    """Role of a column. Identifiers and ignored columns are never read any further.
-
-    >>> Role("sensitive").is_used, Role("identifier").is_used
-    (True, False)
-    """
+    """Role of a column. Identifiers and ignored columns are never read any further."""
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
@@ -356,8 +352,7 @@ class Attribute:
     def base_value(self, text: str, numbers: NumberFormat | None = None) -> str | None:
         """Return the base value of a text in the table, None for one that its intervals or dates cannot hold.
 
-        `numbers`: the form of numbers in the column; None for words or codes. A value of the hierarchy keeps its
-        spelling.
+        `numbers`: the form of the column's numbers, None for words or codes.
 
         >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
         >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
@@ -379,8 +374,7 @@ class Attribute:
         return numbers.canonical(text)
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
-        """Return the hierarchy for a column that holds these distinct base values. Raises HierarchyError where none
-        fits.
+        """Return the hierarchy over these distinct base values. Raises HierarchyError where none fits.
 
         >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
         (('123', '145'), ('12*', '14*'), ('*',))
@@ -450,7 +444,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 @dataclass(frozen=True)
 class Column:
-    """Distinct values of a column as text, the rows of each, the rows without a value, and the sign of decimals."""
+    """Distinct values of a column as text, the rows of each, the rows without a value, and the decimal sign."""
 
     name: str
     values: tuple[str, ...]
@@ -545,6 +539,21 @@ class Codebook:
         meanings = self.values.get(attribute, {})
         meaning = meanings.get(label, "")
         return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
+
+    def worded(self, facts: Any) -> Any:
+        """Return facts with words in place of the labels of cells; dataclasses, tuples and mappings are looked into."""
+        if isinstance(facts, Mapping):
+            return {
+                key: self.word(key, entry) if isinstance(entry, str) else self.worded(entry)
+                for key, entry in facts.items()
+            }
+        if type(facts) in (tuple, list):
+            return type(facts)(map(self.worded, facts))
+        if self.values and is_dataclass(facts) and not isinstance(facts, type):
+            return replace(
+                facts, **{each.name: self.worded(getattr(facts, each.name)) for each in fields(facts) if each.init}
+            )
+        return facts
 
     def in_words(self, attribute: str, label: str) -> str:
         """Label with its meaning."""

@@ -1,6 +1,6 @@
-"""CSV as text: its separator, encoding and lines, and what is refused of it whatever engine reads the rows.
+"""CSV as text: its separator, encoding and lines, and refusals that do not depend on the engine.
 
-Whatever the encoding, readers get UTF-8: UTF-8 itself as it is, everything else recoded as it is read.
+UTF-8 is read as it is, and everything else is recoded.
 """
 
 import codecs
@@ -13,45 +13,45 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from io import BufferedReader, RawIOBase, TextIOWrapper
+from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
 from marginals.errors import InputError
 from marginals.files import open_regular
 from marginals.tables.layout import LOOKED_AT, Header, Layout, Lines, footnote, is_header, likely_header
-from marginals.tables.opening import decompressed, not_in_utf8, reading
+from marginals.tables.opening import decompressed, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
-"""What can stand between the columns of a CSV file."""
+"""Signs between the columns of a CSV file."""
 
 AUTO = "auto"
-"""UTF-8, or what the mark at the beginning of a file says."""
+"""UTF-8, or the encoding of the mark at the beginning of a file."""
 
 LONGEST_HEADER = 1 << 20
-"""Bytes of the first line of a CSV file; a longer one names no columns of people."""
+"""Most characters of the first line of a CSV file; a longer one names no columns of people."""
 
 MOST_COLUMNS = 10_000
 
 LONGEST_LINE = 1 << 24
-"""Bytes of a line of a CSV file; a longer one is a hole of a sparse file, or zeros that were compressed."""
+"""Most characters of a line; a longer one is a hole of a sparse file, or zeros that were compressed."""
 
 _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-"""The longer ones first: that of UTF-32 begins as that of UTF-16."""
+"""Marks of encodings, the longer ones first: that of UTF-32 begins as that of UTF-16."""
 
 _UNMARKED = ((re.compile(rb"(?s)(?:[^\0]\0){2}"), "utf-16-le"), (re.compile(rb"(?s)(?:\0[^\0]){2}"), "utf-16-be"))
-"""How UTF-16 begins without a mark."""
+"""Beginnings of UTF-16 without a mark."""
 
 _BLOCK = 1 << 16
 
 
 def is_encoding(name: object) -> bool:
-    """Whether a name is "auto" or that of an encoding of text in which a line break and a comma are themselves.
+    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves.
 
     >>> [is_encoding(name) for name in ("auto", "cp1252", "rot13", "utf-7", "none")]
     [True, True, False, False, False]
@@ -68,12 +68,8 @@ def is_encoding(name: object) -> bool:
 
 @dataclass(frozen=True)
 class FileForm:
-    r"""How files are written whose form they do not say themselves, by keys of the section [data] of a config.
-
-    Raises InputError for a header that is no line or lines.
-
-    >>> FileForm("\t", "cp1252").encoding
-    'cp1252'
+    r"""Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line or
+    lines.
     """
 
     separator: str = ","
@@ -83,42 +79,41 @@ class FileForm:
 
     def __post_init__(self) -> None:
         if not is_header(self.header):  # config checks the others, too
-            raise InputError(
-                f"the header is a line, from 1, or a list of lines, such as 3 or [3, 4], not {self.header!r}"
-            )
+            raise InputError(f"the header is a line, from 1, or a list such as [3, 4], not {self.header!r}")
 
     def recoded_from(self, path: Path) -> str | None:
-        """The encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
-        if self.encoding != AUTO:
-            name = codecs.lookup(self.encoding).name
-            return None if name in ("utf-8", "utf-8-sig", "ascii") else name
+        """Return the encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
+        declared = None if self.encoding == AUTO else codecs.lookup(self.encoding).name
+        if declared is not None and not declared.startswith(("utf-16", "utf-32")):
+            return None if declared in ("utf-8", "utf-8-sig", "ascii") else declared
         with reading(path), decompressed(path) as stream:
             begin = stream.read(4)
-        marked = next((name for mark, name in _MARKS if begin.startswith(mark)), None)
+        marked = next((name for mark, name in _MARKS if begin.startswith(mark)), declared)
         return marked or next((name for begins, name in _UNMARKED if begins.match(begin)), None)
 
     @contextmanager
-    def opened(self, path: Path) -> Iterator[BinaryIO]:
-        """The bytes of a file in UTF-8, decompressed. InputError for a line without end, others as of `decompressed`."""
-        encoding = self.recoded_from(path)
-        with decompressed(path) as stream:
-            yield cast("BinaryIO", BufferedReader(_Text(stream, path.name, encoding), _BLOCK))
-
-    @contextmanager
     def text(self, path: Path) -> Iterator[TextIOWrapper]:
-        """The lines of a file with their ends."""
-        with self.opened(path) as stream, TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
-            yield lines
+        """Open a file, decompressed, as lines with their ends. Raises InputError for a line without an end."""
+        encoding = self.recoded_from(path)
+        try:
+            with decompressed(path) as stream, _Lines(stream, path.name, encoding or "utf-8-sig") as lines:
+                yield lines
+        except UnicodeError:
+            if encoding is None:
+                raise
+            raise InputError(
+                f"{path.name} is not in {encoding}; name another data.encoding, or convert it to UTF-8"
+            ) from None
 
     def with_likely_header(self, rows: Lines) -> "FileForm":
-        """The same with the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
+        """Add the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
         filled = [(number, row) for number, row in rows if any(text.strip() for text in row)]
         if self.header is not None or not filled or (likely := likely_header(filled)) == (filled[0][0],):
             return self
         return replace(self, header=likely if len(likely) > 1 else likely[0])
 
     def layout(self, path: Path) -> Layout:
-        """Where the names and rows of a file are. Raises InputError for no header, or another separator."""
+        """Return the places of names and rows. Raises InputError for no header, or another separator."""
         with reading(path):
             first = _first_lines(path, self)
             if max((len(row) for _, row in first.rows), default=0) > MOST_COLUMNS:
@@ -141,7 +136,7 @@ class FileForm:
 
 
 PLAIN = FileForm()
-"""What is taken for granted."""
+"""Form that is assumed."""
 
 
 def too_many_columns(name: str) -> InputError:
@@ -153,20 +148,16 @@ def too_many_columns(name: str) -> InputError:
 
 def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
     _refuse_hole(path)
-    with form.opened(path) as stream:
-        begin = stream.read(LONGEST_HEADER + 1).removeprefix(b"\xef\xbb\xbf")
-    line = re.split(rb"[\r\n]", begin.lstrip(), maxsplit=1)[0]
-    if len(begin) > LONGEST_HEADER:
-        if not line or begin.endswith(line):
+    with form.text(path) as stream:
+        text = stream.read(LONGEST_HEADER + 1)
+    if len(text) > LONGEST_HEADER:
+        line = re.split(r"[\r\n]", text.lstrip(), maxsplit=1)[0]
+        if not line or text.endswith(line):
             raise InputError(
-                f"the first line of {path.name} is longer than the {LONGEST_HEADER} bytes that are read of a header; it "
-                "must be CSV with a header"
+                f"the first line of {path.name} is longer than the {LONGEST_HEADER} characters that are read of a header; "
+                "it must be CSV with a header"
             )
-        begin = begin[: max(begin.rfind(b"\n"), begin.rfind(b"\r")) + 1]
-    try:
-        text = begin.decode()
-    except UnicodeDecodeError:
-        raise not_in_utf8(path.name) from None
+        text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
     lines, separator, begins = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text), form.separator, 0
     if lines and (named := re.fullmatch(r'"?sep=(.)"?[,;\t|]*\s*', lines[0])):
         separator, begins = named[1], 1
@@ -185,7 +176,7 @@ def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
 
 
 _SPACED = re.compile('"[^"]*"( "[^"]*")+')
-"""The names of columns as `write.table` of R writes them."""
+"""Names of columns as `write.table` of R writes them."""
 
 
 class _FirstLines(NamedTuple):
@@ -195,7 +186,7 @@ class _FirstLines(NamedTuple):
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
-    """The separator by which nearly all of the first lines fall into as many columns as the one that names them."""
+    """Separator by which nearly all first lines fall into as many columns as the one that names them."""
     best, most = _first_lines(path, form).separator, 1
     for other in SEPARATORS:
         first = _first_lines(path, replace(form, separator=other))
@@ -217,7 +208,7 @@ _HOLE = 4096
 
 
 def _refuse_hole(path: Path) -> None:
-    """Raise InputError for a sparse file, which may be larger than any disk: what reads tables would read all its zeros."""
+    """Raise InputError for a sparse file, which may be larger than any disk: readers would read all its zeros."""
     if not hasattr(os, "SEEK_HOLE"):
         return
     with open_regular(path) as stream:
@@ -232,55 +223,31 @@ def _refuse_hole(path: Path) -> None:
         raise InputError(f"{path.name} has a hole, zeros instead of text: it was not written to its end; get it whole")
 
 
-class _Text(RawIOBase):
-    """The bytes of a stream in UTF-8, whose lines have an end. encoding: of the stream; None for UTF-8.
+class _Lines(TextIOWrapper):
+    """Text of a file in which every line ends, so that no reader takes a file of zeros into memory."""
 
-    Raises InputError, naming the file, for bytes that the encoding does not have, and for a line without an end.
-    """
+    def __init__(self, stream: BinaryIO, name: str, encoding: str) -> None:
+        super().__init__(stream, encoding, newline="")
+        self._file, self._since_break = name, 0
 
-    def __init__(self, stream: BinaryIO, name: str, encoding: str | None = None) -> None:
-        self._stream, self._name, self._encoding = stream, name, encoding
-        self._decoder = codecs.getincrementaldecoder(encoding)() if encoding else None
-        self._ready, self._ended, self._since_break = b"", False, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        view = memoryview(buffer).cast("B")
-        while not self._ready and not self._ended:
-            block = self._stream.read(len(view))
-            self._ended = not block
-            self._ready = self._recoded(block) if self._decoder else block
-        taken, self._ready = self._ready[: len(view)], self._ready[len(view) :]
-        self._note(taken)
-        view[: len(taken)] = taken
-        return len(taken)
-
-    def _recoded(self, block: bytes) -> bytes:
-        assert self._decoder is not None
-        try:
-            return self._decoder.decode(block, final=self._ended).encode()
-        except UnicodeError:
-            raise InputError(
-                f"{self._name} is not in {self._encoding}; name another data.encoding, or convert it to UTF-8"
-            ) from None
-
-    def _note(self, block: bytes) -> None:
-        last = max(block.rfind(b"\n"), block.rfind(b"\r"))
+    def read(self, size: int | None = -1) -> str:
+        block = super().read(size)
+        last = max(block.rfind("\n"), block.rfind("\r"))
         self._since_break = len(block) - last - 1 + (self._since_break if last < 0 else 0)
         if self._since_break > LONGEST_LINE:
-            raise InputError(
-                f"{self._name} has a line of more than the {LONGEST_LINE} bytes that are read of one; it must be CSV with a "
-                "header and a line a row"
-            )
+            raise _endless(self._file)
+        return block
+
+
+def _endless(name: str) -> InputError:
+    return InputError(
+        f"{name} has a line of more than the {LONGEST_LINE} characters that are read of one. It must be CSV with a header "
+        "and a line a row"
+    )
 
 
 def likely_form(path: Path, header: Header = None) -> FileForm:
-    """Return how a CSV file is most likely written, as far as its first lines tell; people must check it.
-
-    header: the lines that name the columns, if somebody says so.
-    """
+    """Return the most likely form of a CSV file, by its first lines. header: the lines that name the columns, if known."""
     form = FileForm(encoding=_likely_encoding(path), header=header)
     with reading(path):
         form = replace(form, separator=_likely_separator(path, form))
@@ -296,8 +263,9 @@ def _likely_encoding(path: Path) -> str:
             while lines.read(_BLOCK):
                 pass
             return AUTO
-        with PLAIN.opened(path) as stream:
-            sample = b"".join(islice((line for line in stream if not line.isascii()), _LIKENESS))[:_BLOCK]
+        with decompressed(path) as stream:
+            lines_of_file = (line for block in _whole_lines(stream.read, path.name) for line in block.split(b"\n"))
+            sample = b"\n".join(islice((line for line in lines_of_file if not line.isascii()), _LIKENESS))[:_BLOCK]
     guess = "cp1252"
     if find_spec("charset_normalizer"):
         from charset_normalizer import from_bytes
@@ -309,7 +277,7 @@ def _likely_encoding(path: Path) -> str:
 
 
 _FEW = 8
-"""Bytes beyond ASCII, fewer of which tell no script."""
+"""Fewest bytes beyond ASCII that show a script."""
 
 _LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
 _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
@@ -319,31 +287,36 @@ _OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb180
 _ODD = re.compile(
     "\ufffd|[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]|[a-zß-öø-ÿ][À-ÖØ-Þ]"
 )
-"""A letter, a sign other than an apostrophe or a dot, and a letter; figures and currencies beside letters, but for m²; or a
-capital letter that ASCII lacks after a small one; or what is no letter at all."""
+"""Signs of a wrong encoding: a sign within a word, figures and currencies beside letters, but for m².
+
+Another one is a capital letter that ASCII lacks after a small letter.
+"""
 
 
-# What is refused of CSV files, whatever engine reads them: one pass over the bytes finds most files without any of it, and
-# only one that may have it is parsed here. Some engines fill broken rows up, others pass over stray quotes.
+# One pass over the bytes finds most files without a fault; others are parsed here. Some engines fill broken rows up, others
+# pass over stray quotes.
 
 
 class Scan(NamedTuple):
-    """What one pass over a CSV file finds: a refusal, and whether its lines end in several ways."""
+    """Result of one pass over a CSV file: a refusal, and whether its lines end in several ways."""
 
     refusal: InputError | None = None
     has_mixed_ends: bool = False
 
 
 def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
-    """Look at the bytes of a whole CSV file, which engines read by its layout."""
+    """Look at all bytes of a CSV file, which engines read by its layout."""
     special = np.zeros(256, dtype=bool)
     special[list(f'\r\n"{layout.separator}'.encode())] = True
     is_suspect, headers, last, ends = False, 0, b"", Counter[bytes]()
     line = layout.line.encode()
     pattern = re.compile(rb"(?:\A|[\r\n])" + re.escape(line) + rb"(?=[\r\n]|\Z)")
     try:
-        with reading(path), form.opened(path) as stream:
-            for block in _whole_lines(stream):
+        is_utf8 = form.recoded_from(path) is None
+        with reading(path), form.text(path) as lines:
+            for block in _whole_lines(
+                lines.buffer.read if is_utf8 else lambda size: lines.read(size).encode(), path.name
+            ):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
                     places = np.flatnonzero(codes == _QUOTE)
@@ -365,14 +338,15 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
 _QUOTE = ord('"')
 
 
-def _whole_lines(stream: BinaryIO) -> Iterator[bytes]:
-    rest = stream.read(_SCANNED).removeprefix(b"\xef\xbb\xbf")
-    while block := stream.read(_SCANNED):
+def _whole_lines(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:
+    rest = read(_SCANNED).removeprefix(codecs.BOM_UTF8)
+    while block := read(_SCANNED):
         rest += block
         cut = (rest.rfind(b"\n") + 1) or (rest.rfind(b"\r", 0, -1) + 1)
-        if cut:
-            yield rest[:cut]
-            rest = rest[cut:]
+        yield rest[:cut]
+        rest = rest[cut:]
+        if len(rest) > LONGEST_LINE:
+            raise _endless(name)
     yield rest
 
 
@@ -407,9 +381,7 @@ _OPEN_QUOTE = "has a quoted field that does not end"
 
 
 def broken_row(path: Path, form: FileForm) -> InputError | None:
-    r"""Return the sentence for the first broken row of a CSV file, which names its line and quotes nothing.
-
-    None where there is no such row, or the file cannot be read.
+    r"""Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -480,13 +452,12 @@ def _quotes(row: list[str], fields: list[str], separator: str, resembles_rows: C
 
 
 def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[str]], bool]:
-    """Whether the lines of one row look like several: each has as many fields, most of them as in other rows."""
+    """Test whether the lines of one row look like several rows: most of their fields are as in other rows."""
     width, separator = len(layout.names), layout.separator
 
     def fields_of(line: str) -> list[str]:
-        """The fields of a line by itself, whether a quote in it is a stray one or not; none if they are not as many."""
-        whole = next(csv.reader([line], delimiter=separator), [])
-        texts = whole if len(whole) == width else line.rstrip("\r\n").split(separator)
+        parsed = next(csv.reader([line], delimiter=separator), [])
+        texts = parsed if len(parsed) == width else line.rstrip("\r\n").split(separator)
         return [text.strip('" \r\n') for text in texts] if len(texts) == width else []
 
     rows = [fields for line in [*islice(lines, _LIKENESS)][layout.skipped :] if (fields := fields_of(line))]
@@ -497,8 +468,10 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
         if not (fields_of(lines[0]) and fields_of(lines[-1])):
             return False
         for line in lines[1:]:
-            known = zip(fields_of(line), columns, are_numbers)
-            alike = sum(column[text] > 1 or (is_number and bool(number_in(text))) for text, column, is_number in known)
+            compared = zip(fields_of(line), columns, are_numbers)
+            alike = sum(
+                column[text] > 1 or (is_number and bool(number_in(text))) for text, column, is_number in compared
+            )
             if 2 * alike > width:
                 return True
         return False
@@ -507,4 +480,4 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
 
 
 _LIKENESS = 2_000
-"""Lines by which it is told what a row looks like."""
+"""Lines that show what a row looks like."""

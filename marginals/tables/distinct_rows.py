@@ -1,4 +1,4 @@
-"""Distinct rows with counts, every value as text: what a source gives, of tables in memory as pandas or Arrow holds them."""
+"""Distinct rows with counts, every value as text: what sources of tables give."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 from functools import reduce
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,14 +29,13 @@ Values = Sequence[str | None]
 """Texts of the values of a column; None stands for nothing. Two values may have one text."""
 
 Recoding = IndexArray
-"""For each value of a column its new code; rows with a value that has -1 are left out. Shape (values,)."""
+"""New code of each value of a column; rows with a value that has -1 are left out. Shape (values,)."""
 
 
 def text_of(value: Any) -> str | None:
-    """The text that a value of any type is taken as, the same from every source; None for null and NaN.
+    """Return the normal text of a value of any type, the same from every source; None for null and NaN.
 
-    Texts are in their normal form. Floats that are whole numbers look as such; times with a zone are the local time that is
-    written, and midnight its day.
+    Floats that are whole numbers look as such; times with a zone are local times, and midnight is its day.
 
     >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
     ['37', '37', '0.5', 'True', '037', None]
@@ -56,7 +55,7 @@ def text_of(value: Any) -> str | None:
 
 @contextmanager
 def calendar_refusals(where: str) -> Iterator[None]:
-    """Dates and times that have no text, as an InputError. where: what messages call the values."""
+    """Turn errors of dates and times that have no text into InputErrors. where: what messages call the values."""
     try:
         yield
     except (ArithmeticError, ValueError):
@@ -67,9 +66,9 @@ def calendar_refusals(where: str) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class DistinctRows:
-    """Rows of some columns, none twice, with counts.
+    """Rows of some columns, none twice, with counts. values: texts of each column. codes: places in these texts.
 
-    values: the texts of each column. codes: for each column positions in its texts, shape (rows,). counts: shape (rows,).
+    Shape of counts and of each column's codes: (rows,).
     """
 
     values: Mapping[str, Values]
@@ -78,14 +77,14 @@ class DistinctRows:
 
     @classmethod
     def of(cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray) -> "DistinctRows":
-        """From rows that may repeat."""
+        """Count rows that may repeat."""
         keys, space = pack(list(codes.values()), [max(len(values[column]), 1) for column in codes], len(counts))
         rows, totals = tally(keys, space, counts)
         return cls(values, {column: array[rows] for column, array in codes.items()}, totals)
 
     @classmethod
     def each_once(cls, coded: Mapping[str, tuple[CodeArray, Values]], length: int) -> "DistinctRows":
-        """All rows in order, alike ones not put together. coded: of each column the codes, and the texts."""
+        """Return all rows in order, alike ones apart, from the codes and the texts of each column."""
         values = {column: texts for column, (_, texts) in coded.items()}
         return cls(values, {column: codes for column, (codes, _) in coded.items()}, np.ones(length, dtype=np.int64))
 
@@ -94,28 +93,23 @@ class DistinctRows:
         return len(self.counts)
 
     def taken(self, counts: CountArray) -> "DistinctRows":
-        """The same rows in the same order, so many of each; those of which there are none are left out. Shape (rows,)."""
+        """Return so many of each of the rows; those of which there are none are left out. Shape (rows,)."""
         is_kept = counts > 0
         return DistinctRows(self.values, {c: codes[is_kept] for c, codes in self.codes.items()}, counts[is_kept])
 
     def without(self, columns: Collection[str]) -> "DistinctRows":
-        """The distinct rows of the other columns."""
+        """Return the distinct rows of the other columns."""
         values = {column: texts for column, texts in self.values.items() if column not in columns}
         return DistinctRows.of(values, {column: self.codes[column] for column in values}, self.counts)
 
 
 def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
     """Return the distinct rows of several parts of one table, one at least. Only two are held at a time."""
-
-    def both(first: DistinctRows, second: DistinctRows) -> DistinctRows:
-        rows = concatenated(first, second)
-        return DistinctRows.of(rows.values, rows.codes, rows.counts)
-
-    return reduce(both, parts)
+    return reduce(lambda first, second: concatenated(first, second).without(()), parts)
 
 
 def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
-    """The rows of one part and then those of another; alike ones are not put together."""
+    """Return the rows of one part and then those of another, alike ones apart."""
     values: dict[str, Values] = {}
     codes: dict[str, CodeArray] = {}
     for column, value in first.values.items():
@@ -131,29 +125,29 @@ def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
 
 
 class Source(Protocol):
-    """Something with named columns that can count its distinct rows."""
+    """Named columns whose distinct rows can be counted."""
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of its columns."""
+        """Names of the columns."""
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """The distinct rows of some columns. Raises InputError where they cannot be had."""
+        """Return the distinct rows of some columns. Raises InputError where they cannot be had."""
 
     def place(self, column: str, text: str) -> str | None:
-        """Where a value stands first, such as "row 3" (from 1); None for a source without an order."""
+        """Return the first place of a value, such as "row 3" (from 1); None for a source without an order."""
 
 
 class InOrder(ABC):
-    """A source whose rows have an order, the same each time: they are read in parts."""
+    """Source whose rows have an order, the same each time, and are read in parts."""
 
     @abstractmethod
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
-        """Read all rows of some columns in order, alike ones not put together, each part after the name of its file.
+        """Read all rows of some columns in order, alike ones apart, each part after the name of its file.
 
         The name is empty if there is one file. Raises InputError if a part cannot be read.
         """
@@ -178,40 +172,14 @@ class InOrder(ABC):
         return None
 
 
-@runtime_checkable
-class Engine(Source, Protocol):
-    """A source that counts where the rows are, so that tables larger than memory can be read."""
-
-    def distinct_rows_up_to(self, most: int, columns: Sequence[str]) -> DistinctRows | None:
-        """The distinct rows of some columns, None where there are more than `most`, or about so many."""
-
-    def values(self, columns: Sequence[str]) -> Mapping[str, tuple[Values, CountArray]]:
-        """All values of each column, in an order that stays, and how many rows have each."""
-
-    def occurrences(self, column: str, missing: Collection[str]) -> tuple[int, int]:
-        """How many different values a column has, and how many rows have one; `missing` and null are none."""
-
-    def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
-        """The distinct rows of a column and others in parts of about `most` rows, equal values of the column in one."""
-
-    def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
-        """About how many distinct rows the columns have, recoded."""
-
-    def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
-        """The distinct recoded rows and their counts."""
-
-    def counts_of_counts(self, recodings: Mapping[str, Recoding]) -> tuple[CountArray, CountArray]:
-        """The counts that distinct recoded rows have, and how many rows have each: no row leaves the engine."""
-
-
 def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
-    """Whether something is a frame of pandas, which nobody has who has not loaded it: here it need not be loaded."""
+    """Return whether something is a frame of pandas, without loading pandas."""
     pandas = sys.modules.get("pandas")
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
 def is_of_arrow(column: "pd.Series[Any]") -> bool:
-    """Whether pandas holds a column as Arrow does, which has a type for each kind of value."""
+    """Return whether pandas holds a column as Arrow does, with a type for each kind of value."""
     return hasattr(column.dtype, "pyarrow_dtype")
 
 
@@ -244,7 +212,7 @@ def _is_blank(column: "pd.Series[Any]") -> "pd.Series[bool]":
 
 @dataclass(frozen=True, eq=False)
 class PandasFrame(InOrder):
-    """A DataFrame; name: what messages call it."""
+    """DataFrame of pandas, by its name in messages."""
 
     frame: "pd.DataFrame"
     name: str = "the table"
@@ -254,11 +222,11 @@ class PandasFrame(InOrder):
 
     @property
     def columns(self) -> list[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return list(map(str, self.frame.columns))
 
     def rows(self, columns: Sequence[str]) -> DistinctRows:
-        """All rows of some columns in order, alike ones not yet put together."""
+        """Return all rows of some columns in order, alike ones apart."""
         return DistinctRows.each_once({column: self._coded(column) for column in columns}, len(self.frame))
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
@@ -289,9 +257,9 @@ class PandasFrame(InOrder):
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
-        listed = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
+        scalars = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
         with calendar_refusals(f"column {column!r} of {self.name}"):
-            return narrow, [*map(text_of, listed), None]
+            return narrow, [*map(text_of, scalars), None]
 
 
 def _holds(values: "pd.Index[Any]", kind: type | UnionType) -> bool:
@@ -299,7 +267,9 @@ def _holds(values: "pd.Index[Any]", kind: type | UnionType) -> bool:
 
 
 def factorized(column: "pd.Series[Any]", missing: Collection[str], decimal: str = ".") -> tuple[IndexArray, list[str]]:
-    """Codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a fraction."""
+    """Return codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a
+    fraction.
+    """
     name = str(column.name)
     rows = PandasFrame(column.to_frame(name)).rows([name])
     texts = rows.values[name]
@@ -310,7 +280,7 @@ def factorized(column: "pd.Series[Any]", missing: Collection[str], decimal: str 
 
 
 def reals(column: "pd.Series[Any]") -> FloatArray:
-    """The numbers of a column, with a point before their fraction; NaN for what is none. Shape (rows,)."""
+    """Return the numbers of a column, with a point before their fraction; NaN for other values. Shape (rows,)."""
     if column.dtype.kind in "iufb":
         return column.to_numpy(dtype=np.float64)
     codes, texts = factorized(column, ())
@@ -323,13 +293,13 @@ COUNT = "anonymized marginals: count"
 
 
 def distinct_rows_of(counted: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
-    """The distinct rows of a table that has a column `COUNT`. name: what messages call the table."""
+    """Return the distinct rows of a table that has a column `COUNT`. name: of the table in messages."""
     rows = rows_of(counted, columns, name)
     return DistinctRows.of(rows.values, rows.codes, numbers_of(counted.column(COUNT)).astype(np.int64))
 
 
 def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
-    """All rows of some columns of a table in order, alike ones not put together. name: what messages call the table."""
+    """Return all rows of some columns of a table in order, alike ones apart. name: of the table in messages."""
     coded = {column: _coded(table.column(column), f"column {column!r} of {name}") for column in columns}
     return DistinctRows.each_once(coded, table.num_rows)
 
@@ -365,14 +335,14 @@ def _is_zone(kind: "pa.DataType") -> bool:
 
 
 def unread(where: str, held: str) -> InputError:
-    """Return the refusal of a column of values that engines read differently. held: what it holds."""
+    """Return the refusal of a column of values that engines read differently. held: their name."""
     return InputError(
         f"{where} holds {held}, which not every engine reads alike; write them as numbers or texts, or leave the column out"
     )
 
 
 def without_views(table: "pa.Table") -> "pa.Table":
-    """The table with texts of a type for which Arrow has all its functions."""
+    """Return the table with texts of a type for which Arrow has all its functions."""
     import pyarrow as pa
 
     fields = [field.with_type(pa.string()) if str(field.type) == "string_view" else field for field in table.schema]
@@ -380,7 +350,7 @@ def without_views(table: "pa.Table") -> "pa.Table":
 
 
 def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
-    """The column without dictionaries. Raises InputError as `check_kind` does."""
+    """Return the column without dictionaries. Raises InputError as `check_kind` does."""
     import pyarrow as pa
 
     check_kind(column.type, where)
@@ -388,23 +358,20 @@ def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
 
 
 def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
-    """A column of numbers as NumPy's, read-only; none is null. Arrow's own `to_numpy` would load pandas for it."""
+    """Return numbers, none null, as NumPy's, read-only. Arrow's own `to_numpy` would load pandas for it."""
     import pyarrow as pa
 
     return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
 def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | None]:
-    """The text of each value, None for null; floats in their own precision.
-
-    where: what messages call the values. Raises InputError for dates and times that the calendar lacks.
-    """
+    """Return the text of each value. Raises InputError, which calls them `where`, for dates that the calendar lacks."""
     import pyarrow as pa
 
     with calendar_refusals(where):
         # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
-        listed = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
-        return list(map(text_of, listed))
+        scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
+        return list(map(text_of, scalars))
 
 
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:

@@ -1,4 +1,4 @@
-"""The files of one table, CSV, Parquet or of another program: looked at before anything is read."""
+"""Files of one table, CSV, Parquet or of another program: looked at before anything is read."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -40,12 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-# Files of statistics programs (SPSS, Stata, SAS) and spreadsheets: tables of one file, read into memory by pandas.
-#
-# What such a file says in words, the description of a column and the label of each of its codes, is read by itself: a
-# table is published by its codes, and a config says what they mean.
-
-
 STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
 """Files of SPSS, Stata and SAS."""
 
@@ -58,14 +52,14 @@ _AS_CSV = 'save the sheet as CSV ("CSV UTF-8" in the list of file types of "Save
 
 @dataclass(frozen=True)
 class ColumnLabels:
-    """What a file says of a column in words, and of its values, by their texts; some may occur in no row."""
+    """Words of a file about a column and about its values, by their texts; some may occur in no row."""
 
     description: str = ""
     values: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
-    """For each column of a file of a statistics program its labels; none for any other file. Reads no row.
+    """Return the labels of each column of a statistics program's file; none for any other file. Reads no row.
 
     Raises InputError if the file cannot be read, or pyreadstat is missing.
     """
@@ -80,24 +74,24 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
 
 @dataclass(frozen=True)
 class ProgramFile(InOrder):
-    """One file of a statistics program, or a spreadsheet with one sheet of rows whose first row names the columns."""
+    """File of a statistics program, or a spreadsheet with one sheet of rows whose first row names the columns."""
 
     path: Path
     form: FileForm = PLAIN
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return self.path.name
 
     @property
     def has_header(self) -> bool:
-        """Whether the columns are named by a row that somebody typed, which may be missing."""
+        """Return whether a row that somebody typed, which may be missing, names the columns."""
         return self.path.suffix.lower() in SPREADSHEETS
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
-        """All rows. Raises InputError where they cannot be read, or what reads them is not installed."""
+        """Rows of the file. Raises InputError where they cannot be read, or a library is not installed."""
         suffix = self.path.suffix.lower()
         if suffix in _OTHER_SPREADSHEETS:
             raise InputError(f"{self.name} is a spreadsheet of a kind that is not read; {_AS_CSV}, or save it as .xlsx")
@@ -105,7 +99,7 @@ class ProgramFile(InOrder):
 
     @property
     def columns(self) -> Sequence[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return list(map(str, self.frame.columns))
 
     def check(self, columns: Sequence[str]) -> None:
@@ -114,7 +108,7 @@ class ProgramFile(InOrder):
             _check_column(self.path, column, self.columns, self.path)
 
     def first_rows(self, count: int) -> "pd.DataFrame":
-        """Rows at the beginning, at most so many, as texts."""
+        """Return at most so many rows at the beginning, as texts."""
         return _as_texts(self.frame.head(count))
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
@@ -190,8 +184,8 @@ def _sheet(path: Path, form: FileForm) -> "pd.DataFrame":
     if (names := rows[layout.skipped - 1]) in body:
         line = layout.skipped + body.index(names) + 1
         raise InputError(f"line {line} of {path.name} repeats the names of the columns; remove it")
-    kept = [row for row in body if any(value is not None for value in row)]
-    values = {number: [np.nan if v is None else v for v in column] for number, column in enumerate(zip(*kept))}
+    filled = [row for row in body if any(value is not None for value in row)]
+    values = {number: [np.nan if v is None else v for v in column] for number, column in enumerate(zip(*filled))}
     frame = pd.DataFrame(values or {number: [] for number in range(len(columns))}, dtype=object)
     return frame.set_axis(list(layout.names), axis=1)
 
@@ -201,7 +195,7 @@ def _texts_of_rows(rows: Iterable[Sequence[object]], begin: int = 1) -> list[tup
 
 
 def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) -> FileForm:
-    """Return how the files of a table are most likely written, as far as the first one tells, with what somebody says."""
+    """Return the most likely form of a table's files, as far as the first one shows it, with settings of the user."""
     first = files_of(path)
     if isinstance(first, CsvFiles) and sheet is None:
         return likely_form(first.paths[0], header)
@@ -218,10 +212,9 @@ _CHUNK = 1_000_000
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> "Files":
-    """The files that a path stands for: itself, all CSV or Parquet files in a folder, or what a glob finds.
+    """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds.
 
-    Raises InputError where there is no table, where CSV and Parquet are mixed, for several files of which a spreadsheet or
-    statistics program wrote one, and for a header or sheet of files that have none.
+    Raises InputError for no table, for files of several kinds, and for a header or sheet that they cannot have.
     """
     paths = _paths(path)
     if not paths:
@@ -250,7 +243,7 @@ def files_of(path: Path, form: FileForm = PLAIN) -> "Files":
 
 
 def files_at(path: Path) -> list[Path]:
-    """The files that a path stands for, sorted; none where there is none."""
+    """Return the files of a path, sorted; none where there is none."""
     return [file for file in _paths(path) if file.exists()]
 
 
@@ -272,7 +265,7 @@ def _paths(path: Path) -> list[Path]:
 
 
 def frame_of(files: "Files") -> "pd.DataFrame":
-    """All rows of files in memory, those of CSV as texts. Raises InputError for what cannot be read."""
+    """Return all rows of files in memory, those of CSV as texts. Raises InputError for files that cannot be read."""
     import pandas as pd
 
     if isinstance(files, ProgramFile):
@@ -298,9 +291,9 @@ def _parquet_frame(path: Path) -> "pd.DataFrame":
 
 @dataclass(frozen=True)
 class CsvFiles(InOrder):
-    """CSV files with headers; all values are texts, and an empty one is the empty text.
+    """CSV files with headers; all values are texts. Reading is by pandas, in chunks.
 
-    The header of every file is looked at; columns may stand in another order. Reading is by pandas, in chunks.
+    The header of every file is looked at; columns may stand in another order.
     """
 
     name: str
@@ -309,16 +302,16 @@ class CsvFiles(InOrder):
 
     @cached_property
     def layouts(self) -> Mapping[Path, Layout]:
-        """The layout of each file. Raises InputError where one cannot be read, or has another separator or header."""
+        """Layout of each file. Raises InputError where one cannot be read, or has another separator or header."""
         return {path: self.form.layout(path) for path in self.paths}
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns of the first file."""
+        """Columns of the first file."""
         return self.layouts[self.paths[0]].names
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, or has twice, and for what `scan` refuses."""
+        """Raise InputError for a column that some file lacks, or has twice, and for refusals of `scan`."""
         for path, layout in self.layouts.items():
             for column in columns:
                 _check_column(path, column, layout.names, self.paths[0])
@@ -327,16 +320,16 @@ class CsvFiles(InOrder):
 
     @cached_property
     def scans(self) -> Mapping[Path, Scan]:
-        """What one pass over each file finds."""
+        """Result of one pass over each file."""
         return {path: scan(path, self.form, layout) for path, layout in self.layouts.items()}
 
     def first_rows(self, count: int) -> "pd.DataFrame":
-        """Rows at the beginning of the first file, at most so many."""
+        """Return at most so many rows at the beginning of the first file."""
         path = self.paths[0]
         return next(_unchecked_chunks(path, self.form, self.layouts[path], count)).head(count)
 
     def chunks(self, path: Path) -> "Iterator[pd.DataFrame]":
-        """One of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
+        """Read one of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
         is_whole = False
         for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CHUNK):
             if not is_whole and "" in set(chunk.iloc[:, -1]):
@@ -363,13 +356,19 @@ class ParquetFiles(InOrder):
 
     @cached_property
     def schemas(self) -> "Mapping[Path, pa.Schema]":
-        """The schema of each file. Raises InputError where one cannot be read."""
+        """Schema of each file. Raises InputError where one cannot be read."""
         require("pyarrow", "parquet", f"{self.name} is Parquet; reading it")
-        return {path: _schema(path) for path in self.paths}
+        import pyarrow.parquet as pq
+
+        schemas = {}
+        for path in self.paths:
+            with reading(path):
+                schemas[path] = pq.read_schema(path)
+        return schemas
 
     @property
     def columns(self) -> Sequence[str]:
-        """The columns of the first file."""
+        """Columns of the first file."""
         names: list[str] = self.schemas[self.paths[0]].names
         return names
 
@@ -395,7 +394,7 @@ class ParquetFiles(InOrder):
                     )
 
     def first_rows(self, count: int) -> "pd.DataFrame":
-        """Rows at the beginning of the first file, at most so many, as texts."""
+        """Return at most so many rows at the beginning of the first file, as texts."""
         batch = next(iter(_batches(self.paths[0], self.columns)))
         return _as_texts(batch.slice(0, count).to_pandas())
 
@@ -423,16 +422,15 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
 
     with (
         _rows_refused(path, form),
-        form.opened(path) as stream,
+        form.text(path) as lines,
         pd.read_csv(
-            stream,
+            lines,
             sep=layout.separator,
             header=None,
             names=range(len(layout.names)),
             skiprows=layout.skipped,
             dtype=str,
             keep_default_na=False,
-            encoding="utf-8-sig",
             chunksize=rows,
             index_col=None,
         ) as chunks,
@@ -441,13 +439,6 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
             if not isinstance(chunk.index, pd.RangeIndex):
                 raise ValueError("rows with more fields than the header")  # noqa: TRY004 - the file is wrong, no type
             yield chunk.set_axis(list(layout.names), axis=1)
-
-
-def _schema(path: Path) -> "pa.Schema":
-    import pyarrow.parquet as pq
-
-    with reading(path):
-        return pq.read_schema(path)
 
 
 def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
@@ -487,7 +478,7 @@ def _rows_refused(path: Path, form: FileForm) -> Iterator[None]:
 
 
 def is_part(path: Path, file: Path) -> bool:
-    """Whether a file is one of those that a path stands for, by whatever link, or would be once it is written."""
+    """Return whether a file is one of those of a path, by whatever link, or would be once it is written."""
     if path.is_dir():
         joins = _is_table(file) and resolved(file).is_relative_to(resolved(path))
     else:

@@ -1,7 +1,6 @@
 """Tables of other libraries, through narwhals, and rows in DuckDB, which counts them where they are.
 
-Tables that are larger than memory are DuckDB's: any other library that does not hold its rows in memory hands over the
-distinct rows, which must fit.
+Only DuckDB counts tables that are larger than memory. Others hand over their distinct rows, which must fit.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class EagerFrame(InOrder):
-    """A frame in memory."""
+    """Frame in memory."""
 
     frame: "nw.DataFrame[Any]"
     name: str = "the table"
@@ -64,7 +63,7 @@ class EagerFrame(InOrder):
 
     @property
     def columns(self) -> list[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return self.frame.columns
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
@@ -74,7 +73,7 @@ class EagerFrame(InOrder):
 
 @dataclass(frozen=True, eq=False)
 class LazyFrame:
-    """A frame of Spark, Ibis or polars whose rows are elsewhere. most: distinct rows that fit into memory."""
+    """Frame of Spark, Ibis or polars whose rows are elsewhere. most: distinct rows that fit into memory."""
 
     frame: "nw.LazyFrame[Any]"
     most: float = inf
@@ -82,7 +81,7 @@ class LazyFrame:
 
     @cached_property
     def columns(self) -> list[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return self.frame.collect_schema().names()
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
@@ -106,7 +105,7 @@ class LazyFrame:
         if len(table) > self.most:
             raise InputError(
                 f"{self.name} has more distinct rows than fit into memory; write it as Parquet and name the folder, which "
-                "DuckDB then counts part by part, raise the setting data.memory, or leave out columns"
+                "DuckDB then counts part by part. Or raise the setting data.memory, or leave out columns"
             )
         return distinct_rows_of(table.rename_columns([*columns, COUNT]), columns, self.name)
 
@@ -133,7 +132,7 @@ def normal_sql(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class DuckRows:
-    """Rows in DuckDB, which counts them; an `Engine`. files: those that it reads, where it reads files."""
+    """Rows in DuckDB, which counts them. files: those that it reads, where it reads files."""
 
     relation: "Relation"
     name: str = "the table"
@@ -141,14 +140,11 @@ class DuckRows:
 
     @cached_property
     def columns(self) -> list[str]:
-        """The names of its columns."""
+        """Names of its columns."""
         return list(self.relation.columns)
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """Return the distinct rows of some columns.
-
-        DuckDB groups by one number instead of texts, which takes it a third of the memory.
-        """
+        """Return the distinct rows of some columns, grouped by one number: texts take three times the memory."""
         values = {column: texts for column, (texts, _) in self.values(columns).items()}
         return DistinctRows(values, *self.count({column: np.arange(len(texts)) for column, texts in values.items()}))
 
@@ -170,11 +166,11 @@ class DuckRows:
     def rows_by(self, column: str, columns: Sequence[str], most: int) -> Iterator[DistinctRows]:
         """Return the distinct rows of a column and others, in parts without a value of the column in common.
 
-        Values that may be one key are in the same part, however they are spelled: their letters and digits but 0 tell which.
+        Values that may be one key are in one part, however they are spelled: their letters and digits but 0 tell which.
         """
         chosen = [column, *columns]
         rows = self._renamed(chosen)
-        parts = max(-(-_first_number(rows.aggregate("count(*)")) // max(most, 1)), 1)
+        parts = max(-(-len(self.relation) // max(most, 1)), 1)
         text = f"lower(strip_accents({normal_sql('CAST(v0 AS VARCHAR)')}))"
         plain = rf"regexp_replace({text}, '^([-+0-9., ]+)e[-+]?[0-9]+$', '\1')"
         signs = f"regexp_replace({plain}, 'urn:uuid:|^0x|[^1-9a-z]', '', 'g')"
@@ -202,12 +198,12 @@ class DuckRows:
         return int(values.sum()), int((sizes * values).sum())
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
-        """Return about how many distinct rows the columns have, recoded."""
+        """Return the approximate number of distinct rows, recoded."""
         return self._estimate(self._keyed(recodings)[0])
 
     def _estimate(self, rows: "Relation") -> int:
         with engine_refusals(self.name):
-            return _first_number(rows.aggregate(f"approx_count_distinct(hash({', '.join(rows.columns)}))"))
+            return int(rows.aggregate(f"approx_count_distinct(hash({', '.join(rows.columns)}))").fetchall()[0][0])
 
     def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
         """Return the distinct recoded rows and their counts."""
@@ -244,10 +240,10 @@ class DuckRows:
     def _counted_parts(
         self, rows: "Relation", count: "Callable[[Relation], Relation] | None" = None
     ) -> "list[pa.Table]":
-        """What `count`, `_counted` by default, says of the rows, in parts without a distinct row in common.
+        """Count rows, by `_counted` or another way, in parts without a distinct row in common.
 
-        A database of this program puts nothing on disk: where the distinct rows are more than it can count at a time, it
-        counts those of one part after the other. One of somebody else has its own means, and counts all at once.
+        A database of this program puts nothing on disk, so it counts in parts what does not fit. Another has its own
+        means.
         """
         count = count or _counted
         try:
@@ -268,7 +264,7 @@ class DuckRows:
                     parts *= 4
 
     def _renamed(self, columns: Sequence[str]) -> "Relation":
-        """The columns v0, v1 and so on."""
+        """Rows of columns with the names v0, v1 and so on."""
         kinds = dict(zip(self.relation.columns, (kind.id for kind in self.relation.types)))
         selected = []
         for place, column in enumerate(columns):
@@ -282,20 +278,20 @@ class DuckRows:
         return self.relation.project(", ".join(selected))
 
     @cached_property
-    def _known(self) -> "dict[str, pa.Table]":
+    def _values(self) -> "dict[str, pa.Table]":
         return {}
 
     def _distinct(self, column: str) -> "pa.Table":
         import pyarrow as pa
 
-        if column not in self._known:
+        if column not in self._values:
             table = pa.concat_tables(self._counted_parts(self._renamed([column])))
             values = decoded(table.column("v0"), f"column {column!r} of {self.name}")
-            self._known[column] = table.set_column(0, "v0", values)
-        return self._known[column]
+            self._values[column] = table.set_column(0, "v0", values)
+        return self._values[column]
 
     def _keyed(self, recodings: Mapping[str, Recoding]) -> "tuple[Relation, list[_Pack]]":
-        """One row for each row that is kept, its codes added up to one key for each pack."""
+        """Rows with the packed keys of their codes, for those that are counted."""
         packs, rows, place = _packs(recodings), self._renamed(list(recodings)), 0
         keys, joins, leaves_out = list[str](), list[str](), False
         for number, pack in enumerate(packs):
@@ -315,46 +311,26 @@ class DuckRows:
 
 
 def _summands_as_sql(values: "pa.Array", summands: IndexArray, value: str, kind: str, joins: list[str]) -> str:
-    """What each value of a column adds to the key of its row, for DuckDB: null for -1, whose rows are left out.
+    """SQL of the number that each value of a column adds to the key of its row: null for -1, whose rows are left out.
 
-    values: none twice. value: the column, of the type kind. joins: gets the join that is needed, if any.
+    values: none twice. value: the column, of the type kind. joins: gets the join with a table of the numbers, which has
+    no source, so that any connection can have it.
     """
     import pyarrow as pa
 
     is_null = numbers_of(values.is_null().cast(pa.uint8())) > 0
-    of_null = _summand(int(summands[is_null].max(initial=-1)))
+    of_null = int(summands[is_null].max(initial=-1))
     texts, summands = values.drop_null().cast("string").to_pylist(), summands[~is_null]
-    if not texts:
-        return f"CAST({of_null} AS BIGINT)"
-    if len(texts) <= (_MOST_IN_ENUM if kind == "VARCHAR" else _MOST_IN_LIST):
-        listed = ", ".join(map(sql_text, texts))
-        if len(texts) <= _MOST_IN_LIST:
-            position = f"list_position(CAST([{listed}] AS {kind}[]), {value})"
-        else:
-            # What cannot fail DuckDB does once for each value of a column that it holds as numbers of values.
-            position = f"CAST(enum_code(TRY_CAST({value} AS ENUM({listed}))) AS INTEGER) + 1"
-        result = f"list_extract(CAST([{', '.join(map(_summand, summands.tolist()))}] AS BIGINT[]), {position})"
-    else:  # a join with a table that has no source, so that any connection can have it
-        kept, found = np.flatnonzero(summands >= 0).tolist(), f"found_{value}"
-        chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in kept])})::{kind} AS value"
-        numbers = _list_as_sql([str(summands[place]) for place in kept])
-        joins.append(
-            f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {found} ON {value} = {found}.value"
-        )
-        result = f"{found}.summand"
-    return f"CASE WHEN {value} IS NULL THEN {of_null} ELSE {result} END"
-
-
-def _summand(number: int) -> str:
-    return "NULL" if number < 0 else str(number)
-
-
-_MOST_IN_LIST, _MOST_IN_ENUM = 24, 1000
-"""Values that DuckDB finds in a list, or in a type made of them, as quickly as by a join."""
+    counting = np.flatnonzero(summands >= 0).tolist()
+    chosen = f"SELECT unnest({_list_as_sql([texts[place] for place in counting])})::{kind} AS value"
+    numbers = _list_as_sql([str(summands[place]) for place in counting])
+    table = f"found_{value}"
+    joins.append(f"LEFT JOIN ({chosen}, unnest({numbers}::BIGINT[]) AS summand) AS {table} ON {value} = {table}.value")
+    return f"CASE WHEN {value} IS NULL THEN {'NULL' if of_null < 0 else of_null} ELSE {table}.summand END"
 
 
 def _list_as_sql(texts: list[str]) -> str:
-    """A list of texts for DuckDB: one text to split where possible, which it parses many times as fast."""
+    """List of texts for DuckDB: one text to split where possible, which it parses many times as fast."""
     separator = next((mark for mark in "\x1f\x1e\x1d\x1c" if not any(mark in text for text in texts)), None)
     if separator is None or not texts:
         return "[" + ", ".join(map(sql_text, texts)) + "]::VARCHAR[]"
@@ -386,12 +362,12 @@ def _packs(recodings: Mapping[str, Recoding]) -> list[_Pack]:
 
 
 def _counted(rows: "Relation") -> "Relation":
-    listed = ", ".join(map(sql_name, rows.columns))
-    return rows.aggregate(f"{listed}, count(*) AS {sql_name(COUNT)}", listed)
+    columns = ", ".join(map(sql_name, rows.columns))
+    return rows.aggregate(f"{columns}, count(*) AS {sql_name(COUNT)}", columns)
 
 
 def _kept_aside(rows: "Relation", held: ExitStack) -> "Relation":
-    """Rows in a file without a name, so that all parts read and recode them once. held: what lives as long as they."""
+    """Copy rows to a file without a name, which lives as long as `held`, so that parts read and recode them once."""
     try:
         path = held.enter_context(on_disk())
     except OSError:
@@ -402,10 +378,6 @@ def _kept_aside(rows: "Relation", held: ExitStack) -> "Relation":
 
 def _numbers(table: "pa.Table", column: str) -> CountArray:
     return numbers_of(table.column(column)).astype(np.int64)
-
-
-def _first_number(rows: "Relation") -> int:
-    return int(rows.fetchall()[0][0])
 
 
 def _collected(rows: "Relation", name: str) -> "pa.Table":

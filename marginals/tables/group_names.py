@@ -1,20 +1,21 @@
 """Names of groups of values, such as a person would give, that let nobody compute a count.
 
 A name is published, so it is judged like a count (design 4.17). It names all members of its group or none. Members that
-anybody could list may have no rows, so naming them tells nothing. Members that are named because they occur are in the table
-for certain: each is then one that could stand by itself, since a rare value must be named nowhere. Nor is a rare value of a
-given hierarchy named, which may have been made with the rows. Names are made for the finest published level; the name of a
-coarser group is made of the names of the published groups in it, or is that of a node of the given hierarchy, so that levels
-tell nothing beside each other. A name without members (`other job`) stands for one group on all levels.
+anybody could list may have no rows, so naming them tells nothing. Members that are named because they occur are in the
+table for certain. So each must be one that could stand by itself. A rare value is named nowhere. Nor is one of a
+hierarchy that may have been made with the rows.
+
+Names are made for the finest published level. A coarser group is named by its published groups or by a node of the
+hierarchy, so that levels tell nothing together. A name without members (`other job`) is one group on all levels.
 """
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from enum import Enum
 from functools import cached_property
 from itertools import count, pairwise
+from typing import Literal
 
 import numpy as np
 
@@ -35,27 +36,17 @@ from models.arrays import CountArray, IndexArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _LISTED = 4
-"""Members that a name lists at most."""
+"""Most members that a name lists."""
 
 
-class Listing(Enum):
-    """Who knows which values an attribute can have.
-
-    PUBLIC: everybody. GIVEN: a hierarchy lists them, which may have been made with the rows or without. OCCURRING: they are
-    those that occur.
-    """
-
-    PUBLIC = "public"
-    GIVEN = "given"
-    OCCURRING = "occurring"
+Listing = Literal["public", "given", "occurring"]
+"""Source of the values of an attribute: everybody knows them, a hierarchy lists them, or they are those that occur."""
 
 
 @dataclass(frozen=True)
 class GroupName:
-    """The name of a group. values: what it names, in order. others: names without members in it. has_missing: whether it
-    names the rows without a value too.
-
-    occurring: how many values a reader may take to occur, each with a row at least, by the name alone.
+    """Name of a group. values: the members named, in order. others: names without members. has_missing: whether rows
+    without a value are in it. occurring: how many values a reader may take to occur, by the name alone.
 
     >>> GroupName(("cook", "driver"), ("other job",), has_missing=True).text
     'cook, driver and other job or missing'
@@ -68,10 +59,10 @@ class GroupName:
 
     @property
     def text(self) -> str:
-        """As it is published."""
-        listed = [*self.values, *self.others]
-        last = f" and {listed.pop()}" if self.others and len(listed) > 1 else ""
-        named = f"{', '.join(listed)}{last}"
+        """Text that is published."""
+        names = [*self.values, *self.others]
+        last = f" and {names.pop()}" if self.others and len(names) > 1 else ""
+        named = f"{', '.join(names)}{last}"
         return f"{named}{' or ' if named else ''}{MISSING}" if self.has_missing else named
 
 
@@ -79,9 +70,9 @@ class GroupName:
 class NamedLevels:
     """Levels with the names that a release gives them.
 
-    hierarchy: as the ladder, with other labels from the finest published level on. order: the values of that level in the
-    order in which a release lists them, which tells nothing of members that are not named. occurring: of each value of that
-    level that stands for several, how many of these a reader may take to occur, by its name; 0 where it names none.
+    hierarchy: the ladder with these names, from the finest published level on. order: the values of that level in the
+    order of a release, which tells nothing of members that are not named. occurring: for each value that stands for
+    several, how many of these a reader may take to occur.
     """
 
     hierarchy: Hierarchy
@@ -91,11 +82,10 @@ class NamedLevels:
 
 @dataclass(frozen=True, eq=False)
 class GroupNaming:
-    """How groups of the values of an attribute are named.
+    """Rules by which groups of the values of an attribute are named.
 
-    attribute: its name. given: its hierarchy before levels were fitted. start: the level whose values are grouped. missing:
-    the value of rows without one, if it is among these. scale: where they stand in an order. listing: who knows which values
-    there are.
+    hierarchy: its hierarchy before levels were fitted. start: the level whose values are grouped. missing: the value of
+    rows without one. scale: the order of the values, if they have one.
 
     >>> jobs = Attribute("quasi-identifier", ladder="fitted")
     >>> naming = GroupNaming.of("job", jobs, jobs.hierarchy_of(["clerk", "cook", "smith"]))
@@ -105,97 +95,97 @@ class GroupNaming:
     """
 
     attribute: str
-    given: Hierarchy
+    hierarchy: Hierarchy
     start: int = 0
     missing: int | None = None
     scale: Scale | None = None
-    listing: Listing = Listing.OCCURRING
+    listing: Listing = "occurring"
 
     @classmethod
     def of(
         cls,
         name: str,
         attribute: Attribute,
-        given: Hierarchy,
+        hierarchy: Hierarchy,
         *,
         start: int | None = None,
         is_observed: bool = False,
     ) -> "GroupNaming":
-        """Of an attribute with this hierarchy. start: the level whose values are grouped, where it is not that which the
-        attribute says. is_observed: whether only values that occur are left in it.
+        """Rules for an attribute with this hierarchy. start: by default as the attribute says.
+
+        is_observed: whether only values that occur are in the hierarchy.
         """
         start = attribute.first_merged if start is None else start
-        missing = given.code(MISSING, start) if attribute.counts_missing else None
-        scale = _scale(attribute, given, start, missing)
+        missing = hierarchy.code(MISSING, start) if attribute.counts_missing else None
+        scale = _scale(attribute, hierarchy, start, missing)
         if is_observed:
-            return cls(name, given, start, missing, scale)
+            return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
-            scale = replace(scale, is_gapless=_is_gapless(attribute, given, scale, start))
+            scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
         if attribute.has_public_labels or attribute.population is not None:
-            return cls(name, given, start, missing, scale, Listing.PUBLIC)
-        listing = Listing.OCCURRING if attribute.hierarchy is None else Listing.GIVEN
-        return cls(name, given, start, missing, scale, listing)
+            return cls(name, hierarchy, start, missing, scale, "public")
+        listing: Listing = "occurring" if attribute.hierarchy is None else "given"
+        return cls(name, hierarchy, start, missing, scale, listing)
 
     @classmethod
     def over(cls, name: str, attribute: Attribute, ladder: Hierarchy, *, is_observed: bool = False) -> "GroupNaming":
-        """Of an attribute whose levels were fitted already."""
+        """Rules for an attribute whose levels were fitted already."""
         values = ladder.labels[0]
-        given = attribute.hierarchy_of(values)
-        if given.size(0) > len(values):
-            codes = [code for value in values if (code := given.code(value, 0)) is not None]
-            given = given.restricted_to(codes)
-        return cls.of(name, attribute, given, is_observed=is_observed)
+        hierarchy = attribute.hierarchy_of(values)
+        if hierarchy.size(0) > len(values):
+            codes = [code for value in values if (code := hierarchy.code(value, 0)) is not None]
+            hierarchy = hierarchy.restricted_to(codes)
+        return cls.of(name, attribute, hierarchy, is_observed=is_observed)
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
-        """The names of the levels of a ladder from the finest published one on.
+        """Return the names of a ladder from the finest published level on.
 
-        ladder: over the base values of the given hierarchy; up to the level to start from its levels are those of the given
-        one. counts: rows of each base value, shape (ladder.size(0),). least: rows below which no count may follow.
+        counts: rows of each base value, shape (ladder.size(0),). least: rows below which no count may follow.
         """
         return _Namer(self, ladder, finest, counts, least).named()
 
     def members(self, ladder: Hierarchy, level: int) -> list[IndexArray]:
-        """Of each value of a level the values of the level to start from that it stands for."""
+        """Return the values of the level to start from under each value of a level."""
         above = ladder.lift(self.start, level)
         order = np.argsort(above, kind="stable")
         return np.split(order, np.cumsum(np.bincount(above, minlength=ladder.size(level)))[:-1])
 
     def by_members(self, members: IndexArray, counts: CountArray, least: int) -> GroupName | None:
-        """The name of a group that tells which values are in it; None where none may.
+        """Return a name that says which values are in a group; None where none may.
 
         members: values of the level to start from, ascending. counts: rows of each of them.
         """
-        labels, rest = self.given.labels[self.start], members[members != self.missing]
+        labels, rest = self.hierarchy.labels[self.start], members[members != self.missing]
         has_missing = len(rest) < len(members)
         if len(members) == 1:
             return GroupName(tuple(labels[value] for value in rest), has_missing=has_missing, occurring=1)
-        listed, occurring = self._listed(rest, has_missing=has_missing)
-        if listed is None:
+        names, occurring = self._members_listed(rest, has_missing=has_missing)
+        if names is None:
             return None
-        told = occurring + has_missing
-        is_list = not isinstance(listed, str)
+        occurring_count = occurring + has_missing
+        is_list = not isinstance(names, str)
         # Somebody could take all values to occur that a given hierarchy lists.
-        is_taken_to_occur = self.listing is Listing.GIVEN and not self._is_stretched and (is_list or has_missing)
-        known = len(members) if is_taken_to_occur else told
-        # The ends of a stretch are told by the names beside it, too: another name for it would help nobody.
+        is_taken_to_occur = self.listing == "given" and not self._is_stretched and (is_list or has_missing)
+        certain = len(members) if is_taken_to_occur else occurring_count
+        # The names beside a stretch tell its ends, too: another name for it would help nobody.
         is_certain = self._is_stretched and not has_missing
-        if known and not is_certain and int(counts.sum()) - known + 1 < least:
+        if certain and not is_certain and int(counts.sum()) - certain + 1 < least:
             return None
-        rare = counts < least if self.listing is Listing.OCCURRING else (counts > 0) & (counts < least)
-        if is_list and not self._is_stretched and self.listing is not Listing.PUBLIC and rare.any():
+        rare = counts < least if self.listing == "occurring" else (counts > 0) & (counts < least)
+        if is_list and not self._is_stretched and self.listing != "public" and rare.any():
             return None
-        texts = (listed,) if isinstance(listed, str) else tuple(labels[value] for value in listed)
-        return GroupName(texts, has_missing=has_missing, occurring=told)
+        texts = (names,) if isinstance(names, str) else tuple(labels[value] for value in names)
+        return GroupName(texts, has_missing=has_missing, occurring=occurring_count)
 
-    def _listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
-        """What names some values, and how many of these are told to occur; None where nothing does."""
-        occurs = self.listing is Listing.OCCURRING
+    def _members_listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
+        """Names of some values, and how many of these a reader may take to occur; None for no name."""
+        occurs = self.listing == "occurring"
         between_cuts = self.scale is not None and self.scale.wording is DECIMALS and not self.scale.is_gapless
         if len(rest) == 1 and not between_cuts:
             return rest.tolist(), 1
         if self.scale is not None and self._is_stretched:
             return self._by_ends(rest), 2 * (not self.scale.is_gapless)
-        if (node := self.node(rest, whole=True)) is not None:
+        if (node := self.node(rest, exactly=True)) is not None:
             # A node names none of its values, and beside the missing ones says that they are two at least.
             return node, 2 * has_missing
         if len(rest) + has_missing > _LISTED:
@@ -205,15 +195,14 @@ class GroupNaming:
 
     @property
     def _is_stretched(self) -> bool:
-        """Whether groups are called by the ends of stretches."""
         return self.scale is not None and self.scale.wording is not None
 
     def stretch(self, values: IndexArray) -> str:
-        """What a stretch of the scale is called, a value by itself as it is."""
-        return self.given.labels[self.start][int(values[0])] if len(values) == 1 else self._by_ends(values)
+        """Return the name of a stretch of the scale."""
+        return self.hierarchy.labels[self.start][int(values[0])] if len(values) == 1 else self._by_ends(values)
 
     def _by_ends(self, values: IndexArray) -> str:
-        """What a stretch is called by its ends; all of the scale stands beside the missing values alone."""
+        """Name of a stretch by its ends; all of the scale stands beside the missing values alone."""
         assert self.scale is not None, "stretches lie on a scale"
         places = self._places[values]
         text: str | None = self.scale.stretch(int(places.min()), int(places.max()))
@@ -221,24 +210,24 @@ class GroupNaming:
 
     @cached_property
     def _places(self) -> IndexArray:
-        """The place of each value of the level to start from on the scale."""
+        """Place of each value of the level to start from on the scale."""
         assert self.scale is not None, "places lie on a scale"
-        places = np.zeros(self.given.size(self.start), dtype=np.intp)
+        places = np.zeros(self.hierarchy.size(self.start), dtype=np.intp)
         places[self.scale.order] = np.arange(len(self.scale.order))
         return places
 
-    def node(self, members: IndexArray, *, whole: bool) -> str | None:
-        """The label of the deepest node, below `*`, that all members lie under; where asked for, only of theirs alone."""
-        for level in range(self.start + 1, self.given.height):
-            nodes = self.given.lift(self.start, level)
+    def node(self, members: IndexArray, *, exactly: bool) -> str | None:
+        """Return the label of the deepest node, below `*`, over all members. exactly: only if it is over no others."""
+        for level in range(self.start + 1, self.hierarchy.height):
+            nodes = self.hierarchy.lift(self.start, level)
             [node, *more] = np.unique(nodes[members]).tolist()
             if not more:
-                alone = np.count_nonzero(nodes == node) == len(members)
-                return self.given.labels[level][node] if alone or not whole else None
+                is_over_others = np.count_nonzero(nodes == node) > len(members)
+                return None if exactly and is_over_others else self.hierarchy.labels[level][node]
         return None
 
     def of_parts(self, members: IndexArray, parts: Sequence[GroupName]) -> GroupName | None:
-        """The name of a group that is made of published ones, of their names and nothing else; None for too many of them."""
+        """Return the name of a group by the names of its published parts alone; None for too many of them."""
         if len(parts) == 1:
             return parts[0]
         has_missing = any(part.has_missing for part in parts)
@@ -247,26 +236,23 @@ class GroupNaming:
         rest = members[members != self.missing] if has_missing else members
         if self._is_stretched and not others and len(rest):
             return GroupName((self.stretch(rest),), has_missing=has_missing)
-        if not self._is_stretched and len(rest) and (node := self.node(rest, whole=True)) is not None:
+        if not self._is_stretched and len(rest) and (node := self.node(rest, exactly=True)) is not None:
             return GroupName((node,), has_missing=has_missing)
         if len(values) + len(others) + has_missing > _LISTED:
             return None
         return GroupName(tuple(values), tuple(others), has_missing)
 
     def without_members(self, members: IndexArray) -> str:
-        """The beginning of the name of a group that names none of its members."""
-        return f"other {self.node(members, whole=False) or self.attribute}"
+        """Return the beginning of a name without members."""
+        return f"other {self.node(members, exactly=False) or self.attribute}"
 
 
 @dataclass(frozen=True)
 class KeptNames:
-    """The names that another release gave: those of a series were made for its first one, and stay.
-
-    What they named then may have no rows now, so that nothing is known to occur.
-    """
+    """Names that an earlier release of a series gave. Their values may have no rows now, so none is taken to occur."""
 
     def named(self, ladder: Hierarchy, finest: int, _counts: CountArray, _least: int) -> NamedLevels:
-        """The levels as they are; values of the finest published one without members stand at the end, as in the first."""
+        """Return the levels as they are; values without members stand at the end, as in the first release."""
         labels = ladder.labels[finest]
         order = sorted(range(len(labels)), key=lambda code: labels[code].startswith("other "))
         return NamedLevels(ladder, tuple(order), {})
@@ -280,11 +266,11 @@ class _Namer:
         self._of_values = _lifted(ladder, naming.start, counts)
         self._counts = _lifted(ladder, finest, counts)
         # Where everybody knows the values, all of the ladder is told, whatever the rows are.
-        self._is_told = (self._counts > 0) | (naming.listing is Listing.PUBLIC)
+        self._is_told = (self._counts > 0) | (naming.listing == "public")
         self._meanings: dict[str, frozenset[int]] = {}
-        is_known = naming.listing is not Listing.OCCURRING
-        self._known: Collection[str] = (
-            {label for level_labels in naming.given.labels for label in level_labels} if is_known else set()
+        is_known = naming.listing != "occurring"
+        self._labels: Collection[str] = (
+            {label for level_labels in naming.hierarchy.labels for label in level_labels} if is_known else set()
         )
         self._names: dict[int, GroupName] = {}
 
@@ -304,12 +290,12 @@ class _Namer:
             labels[level] = tuple(self._of_level(level))
         order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
-        told = {
+        occurring = {
             labels[finest][code]: name.occurring
             for code, name in self._names.items()
             if several[code] and (name.occurring or name.others)
         }
-        return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), told)
+        return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), occurring)
 
     def _place(self, code: int) -> tuple[bool, int, int]:
         """Names without members stand at the end in the order of their numbers, which is that of falling counts."""
@@ -317,7 +303,7 @@ class _Namer:
         return is_last, -int(self._counts[code]) if is_last else 0, code
 
     def _of_level(self, level: int) -> Iterator[str]:
-        """The names of the values of a level, those of most rows first among those without members."""
+        """Names of the values of a level, those of most rows first among those without members."""
         naming, ladder = self._naming, self._ladder
         above = ladder.lift(self._finest, level).astype(np.intp)
         rows = np.bincount(above, self._counts, minlength=ladder.size(level)).astype(np.int64)
@@ -349,29 +335,29 @@ class _Namer:
                 yield group_names[code].text
                 continue
             # No release shows it; its name only has to be another one.
-            label = naming.given.labels[naming.start][members[code][0]] if len(members[code]) == 1 else ""
+            label = naming.hierarchy.labels[naming.start][members[code][0]] if len(members[code]) == 1 else ""
             while not label or label in taken:
                 label = f"{naming.without_members(members[code])}, without rows ({next(nobody)})"
             taken.add(label)
             yield label
 
     def _parts(self, above: IndexArray, size: int) -> list[frozenset[int]]:
-        """Of each value of a coarser level the values of the finest published one in it, as far as they have rows."""
-        told = np.flatnonzero(self._is_told)
-        order = told[np.argsort(above[told], kind="stable")]
-        ends = np.cumsum(np.bincount(above[told], minlength=size))
+        """Values with rows of the finest published level in each value of a coarser one."""
+        counted = np.flatnonzero(self._is_told)
+        order = counted[np.argsort(above[counted], kind="stable")]
+        ends = np.cumsum(np.bincount(above[counted], minlength=size))
         return [frozenset(part.tolist()) for part in np.split(order, ends[:-1])]
 
     def _unique(self, name: GroupName, parts: frozenset[int], *, is_single: bool) -> GroupName:
-        """The name, with a number where it stands for something else already."""
+        """Name, with a number if it already stands for another group."""
         is_listed = len(name.values) + len(name.others) > 1
-        if (is_single or not is_listed or name.text not in self._known) and self._takes(name.text, parts):
+        if (is_single or not is_listed or name.text not in self._labels) and self._takes(name.text, parts):
             return name
         *before, last = name.values or ("",)
         return self._first(parts, (replace(name, values=(*before, f"{last} ({number})")) for number in count(2)))
 
     def _first(self, parts: frozenset[int], names: Iterable[GroupName]) -> GroupName:
-        return next(name for name in names if name.text not in self._known and self._takes(name.text, parts))
+        return next(name for name in names if name.text not in self._labels and self._takes(name.text, parts))
 
     def _takes(self, text: str, parts: frozenset[int]) -> bool:
         return text != SUPPRESSED and self._meanings.setdefault(text, parts) == parts
@@ -381,7 +367,7 @@ _OR_MISSING = re.compile(r"(?<=.) or missing(?: \([0-9]+\))?$", re.DOTALL)
 
 
 def seemingly_listed(label: str) -> int:
-    """How many values a label looks as if it listed, of which a reader cannot tell whether each occurs; 1 for a plain name.
+    """Return how many values a label seems to list, of which a reader cannot tell whether each occurs.
 
     >>> [seemingly_listed(label) for label in ("cook, driver and nun", "22 or missing", "20-24")]
     [3, 2, 1]
@@ -390,17 +376,17 @@ def seemingly_listed(label: str) -> int:
 
 
 def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
-    """The rows of each value of a level, by those of the base values."""
+    """Rows of each value of a level, by those of the base values."""
     lifted = np.zeros(hierarchy.size(level), dtype=np.int64)
     np.add.at(lifted, hierarchy.lift(0, level), counts)
     return lifted
 
 
-def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | None) -> Scale | None:
-    """The order of the values at the level to start from, a value for missing ones left out."""
-    if start >= given.height:
+def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int | None) -> Scale | None:
+    """Order of the values at the level to start from, a value for missing ones left out."""
+    if start >= hierarchy.height:
         return None  # nothing but missing values
-    labels = [label for value, label in enumerate(given.labels[start]) if value != missing]
+    labels = [label for value, label in enumerate(hierarchy.labels[start]) if value != missing]
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it
     if attribute.has_decimals and attribute.intervals:
@@ -416,19 +402,19 @@ def _scale(attribute: Attribute, given: Hierarchy, start: int, missing: int | No
     return round_numbers(labels) or whole_numbers(labels) or texts(labels)
 
 
-def _is_gapless(attribute: Attribute, given: Hierarchy, scale: Scale, start: int) -> bool:
-    """Whether which values there are between the ends was fixed without the rows."""
+def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:
+    """Return whether the values between the ends were fixed without the rows."""
     if attribute.dates:
-        return _are_consecutive([day for day in given.labels[0] if day != MISSING])
+        return _are_consecutive([day for day in hierarchy.labels[0] if day != MISSING])
     if attribute.intervals or attribute.hierarchy is not None:
         return scale.has_no_gap
-    labels = [label for label in given.labels[start] if label != MISSING]
+    labels = [label for label in hierarchy.labels[start] if label != MISSING]
     is_filled = len(labels) <= MOST_CONSECUTIVE and all(map(is_plain_whole, labels))
     return is_filled and scale.wording is WHOLE_NUMBERS and scale.has_no_gap
 
 
 def _are_consecutive(days: Sequence[str]) -> bool:
-    """Whether each is a day, and the one after the one before."""
+    """Return whether each is a day, and the one after the one before."""
     if not all(len(day) == len("2023-11-12") for day in days):
         return False
     numbers = [date.fromisoformat(day).toordinal() for day in days]

@@ -1,11 +1,10 @@
 """Ranges of numbers as people write them: one grammar for labels, conditions, hierarchies and published tables.
 
-`18-24`, `18 to 24`, `18 bis unter 25`, `[18, 25[`, `Y25T34`, `75 and over`, `85 ans et plus`, `<5`, `$10,000-$19,999`: words
-become signs, and a text of numbers and signs is a range. Whether each end belongs to it is kept.
+Words such as `bis unter`, `and over`, `ans et plus` become signs, and a text of numbers and signs is a range.
 
-A label reads as numbers only after each base value that its hierarchy puts under it was found among these (design 4.19): a
-file that puts 65 under `60-64` would have a range counted wrong and called exact. Codes are no numbers: `98102-5783` runs
-backwards, and of `555-1234` and `555-9876` each would lie in the other. Whoever answers a range asks `numbers_of`.
+A label reads as numbers only if each base value under it is among these (design 4.19). A file that puts 65 under
+`60-64` would have a range counted wrong and called exact. Codes are no numbers: `98102-5783` runs backwards. Whoever
+answers a range asks `numbers_of`.
 """
 
 import re
@@ -39,7 +38,7 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Range | None":
-        """Return the range that a text is, in any spelling; of a number that with both ends the same. It may be empty.
+        """Return the range that a text is, in any spelling; it may be empty. A number has both ends the same.
 
         >>> Range.of("20-39")
         Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
@@ -54,43 +53,50 @@ class Range(NamedTuple):
 
     @property
     def is_empty(self) -> bool:
-        """Whether no number lies in it."""
+        """Return whether no number lies in it."""
         return self.low > self.high or (self.low == self.high and not (self.with_low and self.with_high))
 
     @property
     def is_point(self) -> bool:
-        """Whether it is a single number."""
+        """Return whether it is a single number."""
         return self.low == self.high and not self.is_empty
 
     @property
+    def is_open(self) -> bool:
+        """Whether it has no least or no largest number."""
+        return not (self.low.is_finite() and self.high.is_finite())
+
+    @property
     def is_whole(self) -> bool:
-        """Whether it is from one whole number to another, both of which belong to it."""
+        """Return whether it is from one whole number to another, both of which belong to it."""
         ends = (self.low, self.high)
         return self.with_low and self.with_high and all(end.is_finite() and end == end // 1 for end in ends)
 
     @property
     def half_open(self) -> tuple[Decimal, Decimal]:
-        """The first of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
+        """First of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
         first = max(self.low + (not self.with_low and self.low.is_finite()), Decimal(0))
         return first, self.high + 1 if self.with_high else self.high
 
     def and_of(self, other: "Range") -> "Range":
-        """Return what lies in both."""
+        """Return the intersection."""
         low = max((self.low, not self.with_low), (other.low, not other.with_low))
         high = min((self.high, self.with_high), (other.high, other.with_high))
         return Range(low[0], high[0], not low[1], high[1])
 
     def meets(self, other: "Range") -> bool:
-        """Whether some number lies in both."""
+        """Return whether some number lies in both."""
         return not self.and_of(other).is_empty
 
     def holds(self, other: "Range") -> bool:
-        """Whether all of another one lies in it."""
+        """Return whether all of another one lies in it."""
         return self.and_of(other) == other
 
     def share_in(self, other: "Range") -> float:
-        """The share of it that lies in another one which it meets: of its whole numbers where these are its ends, else of
-        its length; a half where it has no end. 0 where they share one point of many.
+        """Return the share of its numbers that lies in another one: of whole numbers between whole ends, else of
+        length.
+
+        It is a half without an end, and 0 if they share one point of many.
 
         >>> ages = Range.of("30-39")
         >>> ages.share_in(Range.of(">=35")), ages.share_in(Range.of("<30.5")), Range.of(">=95").share_in(Range.of("90-99"))
@@ -204,7 +210,7 @@ def _between(low: str | None, high: str | None, with_low: bool = True, with_high
 
 
 def _number_in(amount: str, is_money: bool) -> Decimal | None:
-    """The number of an amount. 10.000 is none, since it may be ten or ten thousand; of money it is ten thousand."""
+    """Number of an amount. 10.000 is none, since it may be ten or ten thousand; of money it is ten thousand."""
     text = amount.strip(f"{_MONEY}% ")
     factor = _FACTORS.get(text[-1], 1)
     text = text.rstrip("km ")
@@ -222,7 +228,7 @@ _PLAIN = re.compile(PLAIN)
 def interval(label: str) -> Range | None:
     """Return the numbers that a label looks like by itself, None where it looks like none.
 
-    What a label of a hierarchy stands for, `numbers_of` says. An amount such as `$5` is a number beside bands only.
+    An amount such as `$5` is a number beside bands only.
     """
     if (number := POINT.number(label)) is not None:
         return Range(number, number)
@@ -238,7 +244,7 @@ _THOUSANDS, _MILLIONS = re.compile(r"(?i)[0-9] ?k\b"), re.compile(r"(?i)(?<=[0-9
 def intervals(labels: Sequence[str]) -> list[Range | None]:
     """Return the numbers that the labels of a column look like.
 
-    Months among labels without are parts of years, and m beside k are millions, which by itself may be meters.
+    Months beside other units are parts of years, and m beside k are millions, which by itself may be meters.
 
     >>> [str(numbers.high) for numbers in intervals(["0-5 months", "6-11 months"])]
     ['5', '11']
@@ -251,7 +257,7 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     read = [interval(_MONTHS.sub("", label) if is_month else label) for is_month, label in zip(in_months, labels)]
     if None in read and any(numbers is not None and not numbers.is_point for numbers in read):
         amounts = (_range_in(label) for label in labels)
-        read = [own or (amount if amount and amount.is_point else None) for own, amount in zip(read, amounts)]
+        read = [numbers or (amount if amount and amount.is_point else None) for numbers, amount in zip(read, amounts)]
     if not any(in_months):
         return read
     unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
@@ -262,7 +268,7 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
 
 
 def whole_ends(text: str) -> tuple[int | None, int | None] | None:
-    """Return the first and the last whole number of a range, None without an end; None for a text that is no range of such.
+    """Return the first and last whole number of a range, None without an end; None for any other text.
 
     >>> whole_ends("10-14"), whole_ends("< 5"), whole_ends("10 or more"), whole_ends("12"), whole_ends("1.5-2")
     ((10, 14), (None, 4), (10, None), None, None)
@@ -275,7 +281,7 @@ def whole_ends(text: str) -> tuple[int | None, int | None] | None:
 
 
 def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return the labels of ranges of whole numbers that hold others, as groups of the pieces that all cut each other into.
+    """Return labels of ranges of whole numbers as groups of the pieces that all cut each other into.
 
     Empty where a label is no such range.
 
@@ -299,7 +305,7 @@ def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
 
 class Neighbours(NamedTuple):
-    """Two labels of a column whose ranges follow each other. is_gap: whether numbers lie between; else they overlap."""
+    """Labels whose ranges follow each other. is_gap: whether numbers lie between them; else they overlap."""
 
     below: str
     above: str
@@ -307,23 +313,23 @@ class Neighbours(NamedTuple):
 
 
 def gaps_and_overlaps(labels: Sequence[str]) -> list[Neighbours]:
-    """Return the neighbours among ranges that leave numbers out, or share some; between whole numbers there is no gap.
+    """Return neighbours among ranges that leave numbers out, or share some; between whole numbers there is no gap.
 
     >>> gaps_and_overlaps(["18-24", "25-34", "36-44"]), gaps_and_overlaps(["[18, 25[", "[25, 35]", "35+"])
     ([Neighbours(below='25-34', above='36-44', is_gap=True)], [Neighbours(below='[25, 35]', above='35+', is_gap=False)])
     """
-    known = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
-    ends = [end for numbers, _ in known for end in numbers[:2] if end.is_finite()]
-    if sum(not numbers.is_point for numbers, _ in known) < 2 or all(1800 < end < 2200 for end in ends):
+    ranges = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
+    ends = [end for numbers, _ in ranges for end in numbers[:2] if end.is_finite()]
+    if sum(not numbers.is_point for numbers, _ in ranges) < 2 or all(1800 < end < 2200 for end in ends):
         return []  # years of schools and seasons share one
-    found = []
+    neighbours = []
     step = 1 if all(end % 1 == 0 for end in ends) else 0
-    for (low, below), (high, above) in pairwise(known):
+    for (low, below), (high, above) in pairwise(ranges):
         room = high.low - low.high - (step if low.with_high and high.with_low else 0)
         is_gap = room > 0 or (room == 0 and not low.with_high and not high.with_low)
         if is_gap or low.meets(high):
-            found.append(Neighbours(below, above, is_gap))
-    return found
+            neighbours.append(Neighbours(below, above, is_gap))
+    return neighbours
 
 
 _OR_MISSING = f" or {MISSING}"
@@ -331,7 +337,7 @@ _BETWEEN_NAMES, _BETWEEN_BRACKETS = re.compile(r", | and (?=other )"), re.compil
 
 
 def named_numbers(labels: Sequence[str]) -> list[Range | None]:
-    """Return from the least to the largest number that each label names, of several, too; None for what is none.
+    """Return the range from the least to the largest number that each label names; None for a name.
 
     >>> labels = ["17, 19 or missing", "other age", "[18, 25[, [25, 35["]
     >>> named_numbers(labels) == [Range.of("17-19"), None, Range.of("18-<35")]
@@ -344,21 +350,21 @@ def named_numbers(labels: Sequence[str]) -> list[Range | None]:
 
 
 def _around(ranges: Sequence[Range | None]) -> Range | None:
-    known = [numbers for numbers in ranges if numbers is not None]
-    if len(known) < len(ranges):
+    numbers = [one for one in ranges if one is not None]
+    if len(numbers) < len(ranges):
         return None
-    least = min(known, key=lambda numbers: (numbers.low, not numbers.with_low))
-    most = max(known, key=lambda numbers: (numbers.high, numbers.with_high))
+    least = min(numbers, key=lambda one: (one.low, not one.with_low))
+    most = max(numbers, key=lambda one: (one.high, one.with_high))
     return Range(least.low, most.high, least.with_low, most.with_high)
 
 
 def names_missing(label: str) -> bool:
-    """Whether rows without a value are among those that a label names."""
+    """Return whether a label names rows without a value."""
     return label == MISSING or label.endswith(_OR_MISSING)
 
 
 def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
-    """For each value of a level the numbers that its label stands for, None for one that is a name.
+    """Return the numbers that each label of a level stands for, None for a name.
 
     All are names where the hierarchy says so, and where `are_names` does.
 
@@ -375,15 +381,15 @@ def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
 
 @lru_cache(64)  # asked again by each condition
 def base_numbers(hierarchy: Hierarchy, of_table: bool = False) -> list[Range | None]:
-    """The numbers that the label of each base value names, None for a name. of_table: whatever labels are above them."""
-    judged = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
-    if judged.height == 0 or judged.has_names or are_names(judged):
+    """Return the numbers that the label of each base value names. of_table: whatever labels are above them."""
+    levels = Hierarchy.flat(hierarchy.labels[0]) if of_table else hierarchy
+    if levels.height == 0 or levels.has_names or are_names(levels):
         return [None] * hierarchy.size(0)
     return named_numbers(hierarchy.labels[0])
 
 
 def are_names(hierarchy: Hierarchy) -> bool:
-    """Whether labels cannot stand for the numbers that they look like.
+    """Return whether labels cannot stand for the numbers that they look like.
 
     >>> are_names(Hierarchy.flat(["98102", "98102-5783"])), are_names(Hierarchy.flat(["555-1234", "555-9876"]))
     (True, True)
@@ -398,7 +404,7 @@ def are_names(hierarchy: Hierarchy) -> bool:
 
 
 def check_intervals(hierarchy: Hierarchy) -> None:
-    """Raise InputError, naming rows, where a label reads as an interval and numbers are under it that it does not hold."""
+    """Raise InputError, naming rows, where a label reads as an interval that does not hold numbers under it."""
     rows = misplaced(hierarchy)
     if not rows:
         return
@@ -411,9 +417,9 @@ def check_intervals(hierarchy: Hierarchy) -> None:
 
 
 def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:
-    """The base values that lie under an interval which does not hold them: base code, level and label, by base code.
+    """Return base code, level and label of each base value under an interval that does not hold it.
 
-    None where no base value is a number: then no label is an interval of numbers.
+    None is misplaced if no base value is a number: then no label is an interval of numbers.
     """
     if hierarchy.height < 2 or hierarchy.has_names:
         return []
@@ -447,28 +453,28 @@ def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[t
 
 @dataclass(frozen=True, eq=False)
 class LabelNumbers:
-    """Which numbers the rows of each base value may have. low, high: infinite without an end. Shape (size(0),) each.
+    """Numbers that the rows of each base value may have. low, high: infinite without an end. Shape (size(0),) each.
 
-    may_count, may_miss: whether its rows may have a number, or none. whole: whether the numbers are whole.
+    may_count, may_miss: whether its rows may have a number, or none. is_whole: whether the numbers are whole.
     """
 
     low: FloatArray
     high: FloatArray
     may_count: BoolArray
     may_miss: BoolArray
-    whole: BoolArray
+    is_whole: BoolArray
 
     @classmethod
     def of(cls, attribute: str, hierarchy: Hierarchy) -> "LabelNumbers":
-        """As the labels say. Raises InputError where no label of the attribute is a number or an interval."""
-        told = base_numbers(hierarchy)
-        if not any(told):
+        """Numbers as the labels say. Raises InputError where no label of the attribute is a number or an interval."""
+        base_ranges = base_numbers(hierarchy)
+        if not any(base_ranges):
             raise InputError(
                 f"the values of {attribute!r} are no numbers; give a number for each label of one level, "
                 "values={label: number}"
             )
         missing = list(map(names_missing, hierarchy.labels[0]))
-        ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in told]
+        ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in base_ranges]
         return cls(
             np.array([float(numbers.low) for numbers in ranges]),
             np.array([float(numbers.high) for numbers in ranges]),
@@ -478,8 +484,8 @@ class LabelNumbers:
         )
 
     @classmethod
-    def given(cls, attribute: str, hierarchy: Hierarchy, values: Mapping[str, float]) -> "LabelNumbers":
-        """Those given for each label of one level. Raises InputError where a label of every level has none."""
+    def from_values(cls, attribute: str, hierarchy: Hierarchy, values: Mapping[str, float]) -> "LabelNumbers":
+        """Numbers given for each label of one level. Raises InputError where no level has all its labels."""
         for level, labels in enumerate(hierarchy.labels):
             numbered = [label for label in labels if label != MISSING]
             if numbered and set(numbered) <= set(values) and labels != (SUPPRESSED,):
@@ -491,7 +497,7 @@ class LabelNumbers:
         raise InputError(f"values must give a number for each label of {attribute!r} at one level")
 
     def within(self, low: FloatArray | float, high: FloatArray | float) -> "LabelNumbers":
-        """Those that lie between other numbers, too, where any do."""
+        """Restrict the numbers to those between others, where there are any."""
         bottom, top = np.maximum(self.low, low), np.minimum(self.high, high)
         meets = bottom <= top
         return LabelNumbers(
@@ -499,12 +505,12 @@ class LabelNumbers:
             np.where(meets, top, self.high),
             self.may_count,
             self.may_miss,
-            self.whole & (np.ceil(bottom) <= np.floor(top)),
+            self.is_whole & (np.ceil(bottom) <= np.floor(top)),
         )
 
     @property
     def points(self) -> FloatArray:
-        """A number for each value: the middle, where there is one end that end, nan where nothing is told."""
+        """Number of each value: the middle, the only end, or nan for none."""
         middle = np.where(np.isinf(self.low), self.high, self.low)
         both = np.isfinite(self.low) & np.isfinite(self.high)
         middle[both] = (self.low[both] + self.high[both]) / 2
@@ -513,16 +519,16 @@ class LabelNumbers:
 
 @lru_cache(256)
 def numbers_at(hierarchy: Hierarchy, level: int) -> LabelNumbers | None:
-    """Return which numbers the labels of a level stand for; None if no base value is a number."""
+    """Return the numbers that the labels of a level stand for; None if no base value is a number."""
     if not any(base_numbers(hierarchy)):
         return None
     numbers, places = LabelNumbers.of("", hierarchy), hierarchy.lift(0, level)
     low, high = np.full(hierarchy.size(level), np.inf), np.full(hierarchy.size(level), -np.inf)
     np.minimum.at(low, places[numbers.may_count], numbers.low[numbers.may_count])
     np.maximum.at(high, places[numbers.may_count], numbers.high[numbers.may_count])
-    flags = (numbers.may_count, numbers.may_miss, numbers.whole)
-    may_count, may_miss, whole = (np.bincount(places, flag, len(low)) > 0 for flag in flags)
-    return LabelNumbers(low, high, may_count, may_miss, whole)
+    flags = (numbers.may_count, numbers.may_miss, numbers.is_whole)
+    may_count, may_miss, is_whole = (np.bincount(places, flag, len(low)) > 0 for flag in flags)
+    return LabelNumbers(low, high, may_count, may_miss, is_whole)
 
 
 def _finite(attribute: str, label: str, number: object) -> float:

@@ -32,8 +32,7 @@ _MOST_BYTES = 1 << 26
 
 
 def read_population(path: str | Path) -> dict[str, int]:
-    r"""Number of people with each value, from a CSV file with two columns, a value and a count, with a header or
-    without.
+    r"""Number of people with each value, from a CSV file of values and counts, with a header or without.
 
     Raises InputError naming the file and the row at fault.
 
@@ -66,11 +65,7 @@ def read_population(path: str | Path) -> dict[str, int]:
 
 
 def base_counts(attribute: Attribute, numbers: NumberFormat | None = None) -> dict[str, int]:
-    """Number of people of the population with each base value of an attribute.
-
-    `numbers`: the form of numbers in the column. Raises InputError where a value of the population is no number or
-    date that the attribute needs.
-    """
+    """Number of people of the population with each base value. Raises InputError for a value that cannot be one."""
     counts: dict[str, int] = {}
     for text, count in (attribute.population or {}).items():
         value = attribute.base_value(text, numbers)
@@ -83,9 +78,8 @@ def base_counts(attribute: Attribute, numbers: NumberFormat | None = None) -> di
 def population_hierarchy(attribute: Attribute, counts: Mapping[str, int], values: Collection[str]) -> Hierarchy:
     """Hierarchy of an attribute over the values of its population, before its ladder is fitted.
 
-    `values`: base values of the table; where bands of intervals or dates are merged, they are base values too. Raises
-    HierarchyError where none fits. Raises InputError where the population does not count each base value of a
-    hierarchy of the attribute, or counts another.
+    `values`: base values of the table, which count too where bands are merged. Raises HierarchyError where none fits,
+    and InputError where the population and the attribute's hierarchy have other values.
     """
     values_merged = values if attribute.first_merged else {MISSING} & set(values)
     hierarchy = attribute.hierarchy_of({*counts, *values_merged})
@@ -103,10 +97,7 @@ def population_hierarchy(attribute: Attribute, counts: Mapping[str, int], values
 
 
 def are_counted(attribute: Attribute, hierarchy: Hierarchy, counts: Mapping[str, int]) -> BoolArray:
-    """Return whether the population counts each base value, or the first band of intervals or dates that it lies in.
-
-    Rows without a value are not part of a population, and need no count. Shape (base values,).
-    """
+    """Return whether the population counts each base value, or its first band. Shape (base values,)."""
     groups = hierarchy.lift(0, attribute.first_merged).astype(np.intp)
     codes = [code for value in (*counts, MISSING) if (code := hierarchy.code(value, 0)) is not None]
     return np.asarray(np.isin(groups, groups[codes]))
@@ -131,17 +122,13 @@ def attribute_ladder(
 ) -> Hierarchy:
     """Base values of a hierarchy, and levels above them whose smallest groups have more and more rows.
 
-    A level is noted for each of the sizes of `thresholds` that gives a new one, and all of them nest. Numbers and
-    bands are merged with their neighbours, others with those that are nearest in the hierarchy. The names are those
-    that a release of the finest fitted level would have; a release makes its own (`GroupNaming.named`). A ladder tells
-    this of the table: every group that is merged at a size holds a value with fewer rows.
+    Each of the sizes of `thresholds` gives a level. Numbers and bands are merged with their neighbours, others with
+    those nearest in the hierarchy, the most alike or the rarest first. A ladder tells this of the table: every group
+    that is merged at a size holds a value with fewer rows.
 
-    `naming`: of the groups, with the hierarchy before, and the level to start from. It is the finest bands of
-    intervals and dates, else the values themselves. `base_counts`: rows, or people of a population, of each base
-    value, shape (base values,). `k`: least number of rows of the groups of the finest fitted level. `profiles`: tables
-    of the base values with other attributes, side by side, shape (base values, columns). Of values that are as near,
-    the most alike by these are merged, and without them those of fewest rows. `inside`: base values of a part of the
-    table; where the finest bands tell it from the rest, all levels do.
+    `base_counts`: rows, or people of a population, shape (base values,). `k`: least rows of the groups of the finest
+    fitted level. `profiles`: tables of the base values with other attributes, shape (base values, columns). `inside`:
+    base values of a part of the table; where the finest bands tell it from the rest, all levels do.
 
     >>> sizes = Attribute("quasi-identifier", ladder="fitted")
     >>> naming = GroupNaming.of("size", sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]))
@@ -163,7 +150,7 @@ def unnamed_ladder(
     inside: BoolArray | None = None,
 ) -> Hierarchy:
     """Return the ladder of `attribute_ladder` with numbers in place of names."""
-    hierarchy, start = naming.given, naming.start
+    hierarchy, start = naming.hierarchy, naming.start
     lifted = hierarchy.lift(0, start)
     counts = np.zeros(hierarchy.size(start), dtype=np.int64)
     np.add.at(counts, lifted, base_counts)
@@ -236,7 +223,7 @@ def _of_side(
 ) -> Iterator[Partition]:
     """Partitions of some of the values, which are sorted, numbered from 0."""
     if names.scale is None:
-        hierarchy = names.given
+        hierarchy = names.hierarchy
         paths = np.array([hierarchy.lift(names.start, level) for level in range(names.start, hierarchy.height + 1)])
         own_profiles = None if profiles is None else profiles[side]
         apart = next((place for place, value in enumerate(side.tolist()) if value == names.missing), None)
@@ -254,10 +241,9 @@ def _of_side(
 
 
 def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
-    """Return whether the value for missing ones is the last of several, and like no other at any level below `*`.
+    """Return whether the value for missing ones is the last of several, and merged with no other below `*`.
 
-    For a sensitive attribute it then stays apart. A group such as "22 or missing" tells neither that a value is known
-    nor that it is not.
+    A group such as "22 or missing" would tell neither that a value is known nor that it is not.
     """
     code = hierarchy.size(0) - 1
     if not code or hierarchy.labels[0][code] != MISSING:
@@ -284,8 +270,7 @@ class CodedColumn(NamedTuple):
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
     """Tables of a column with each of some others, side by side: shape (base values, values of all the others).
 
-    Another column is taken at the finest level with at most 50 values. `counts`: frequency of each row in the table.
-    Raises InputError where the column has too many values to compare each with each.
+    Another column is taken at the finest level with at most 50 values. Raises InputError for too many values.
 
     >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])
     >>> columns = CodedColumn(towns, np.array([0, 0, 1])), CodedColumn(jobs, np.array([0, 1, 1]))

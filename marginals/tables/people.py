@@ -1,4 +1,4 @@
-"""Whose rows these are: the person of each row, keys that look like one, and how many rows of each person count."""
+"""People and their rows: the person of each row, keys that look like one, and how many rows of each person count."""
 
 import json
 import re
@@ -18,13 +18,13 @@ from marginals.messages import few
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
     DistinctRows,
-    Engine,
     InOrder,
     Source,
     Values,
     concatenated,
     merged,
 )
+from marginals.tables.frames import DuckRows
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
 from marginals.tables.words import people_words
@@ -32,7 +32,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 
 _NO_PEOPLE = ("others", "strata_and_units", "sampling")
-"""Keys of the words for what is no person, though it may be numbered."""
+"""Keys of the words for things that are no person, though they may be numbered."""
 _MANY = 10
 """Different values of a column that is called after people."""
 _ROWS_OF_FEW = 10
@@ -40,7 +40,7 @@ _ROWS_OF_FEW = 10
 
 
 Person = str | tuple[str, ...] | None
-"""The column that says whose row it is, or several that do together."""
+"""Column that says whose row it is, or several that do together."""
 
 
 def columns_of(person: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -50,7 +50,7 @@ def columns_of(person: str | Sequence[str] | None) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class RepeatingKey:
-    """Columns that look like a key and repeat. values: different ones. rows: those with one. sign: what else says so."""
+    """Columns that look like a key and repeat. values: different ones. rows: those with one. sign: other evidence."""
 
     columns: tuple[str, ...]
     values: int
@@ -59,21 +59,21 @@ class RepeatingKey:
 
     @property
     def person(self) -> str | tuple[str, ...]:
-        """What a config says as person."""
+        """Value of the config key person."""
         return self.columns[0] if len(self.columns) == 1 else self.columns
 
     @property
     def why(self) -> str:
-        """What shows it."""
-        beside = f", and {self.sign}" if self.sign else ""
-        return f"looks like a key and repeats: {few(self.values, self.rows)} values in {self.rows:,} rows{beside}"
+        """Evidence in words."""
+        sign = f", and {self.sign}" if self.sign else ""
+        return f"looks like a key and repeats: {few(self.values, self.rows)} values in {self.rows:,} rows{sign}"
 
     def __str__(self) -> str:
         return f"{' with '.join(map(repr, self.columns))} {self.why}"
 
 
 def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
-    """The sentence for a table of which nobody has said whose rows these are. repeating: its keys, one at least."""
+    """Return the refusal of a table whose unit nobody has declared. repeating: its keys, one at least."""
     person = json.dumps(repeating[0].person, ensure_ascii=False)
     return InputError(
         f"{'; '.join(map(str, repeating))}. k rows may then be fewer than k people, so say in [data] whose rows these are: "
@@ -84,7 +84,7 @@ def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
 
 
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
-    """The columns that may be keys of people: identifiers, and what is called like one. attributes: those described."""
+    """Return the columns that may be keys of people: identifiers, and columns with such a name."""
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
     return [
         column
@@ -101,17 +101,17 @@ def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -
 
 
 def is_called_otherwise(column: str) -> bool:
-    """Whether a column is called after something that is no person, as `hospital_id` or `hhid`, or what several share."""
+    """Return whether a column is named after something that is no person, as `hospital_id` or `hhid`."""
     return bool(words_of(column) & people_words("names", *_NO_PEOPLE) or other_numbered(column))
 
 
 def other_numbered(column: str) -> str:
-    """The word of a column's name that says that it numbers what is no person: `hhid`; empty for none."""
+    """Return the word of a column's name for a number of something that is no person: `hhid`; empty for none."""
     return " ".join(f"{what}id" for what in _numbered_in(column) & people_words(*_NO_PEOPLE))
 
 
 def _is_called_after_people(column: str) -> bool:
-    """Whether people name a column, and not what it tells of them: `patient`, not `patient_weight`."""
+    """Return whether a column is named after people, not after a measure of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
     if not people_words("people").intersection(words):
         return False
@@ -125,10 +125,10 @@ def _numbered_in(column: str) -> set[str]:
 
 
 def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
-    """Those of some columns that repeat. missing: texts that stand for no value, beside null and NaN."""
+    """Yield the columns that repeat. missing: texts that stand for no value."""
     for key in keys:
         try:
-            if isinstance(source, Engine):
+            if isinstance(source, DuckRows):
                 values, rows = source.occurrences(key, missing)
             else:
                 read = source.distinct_rows([key])
@@ -145,24 +145,24 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
 
 
 ONE_ROW = ("first", "last", "random")
-"""Which row of a person can be the one that is counted."""
+"""Choices of the row of a person that is counted."""
 ANY = "any"
-"""What is said of a table in which a person may have any number of rows, so that rows are what is counted."""
+"""Value of rows_per_person for a table in which rows are counted."""
 MOST_ROWS_OF_A_PERSON = 1_000_000
-"""Rows of a person that anybody would count."""
+"""Largest number of rows of a person."""
 
 RowsPerPerson = int | Literal["any"] | None
-"""At most so many rows are of one person; "any" number; or nobody has said."""
+"""Most rows of one person; "any" number; or None if nobody has declared it."""
 
 
 @dataclass(frozen=True)
 class Unit:
-    """What the claims of a release count, as three keys of the section [data] say; none of them: nobody has said it.
+    """Unit that the claims of a release count, by three keys of the section [data].
 
-    With `person` alone no person may have several rows. What is drawn at random depends on the texts of a person and its
-    rows alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
+    With `person` alone no person may have several rows. A random choice depends on the texts of a person and its rows
+    alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
 
-    >>> Unit("patient", one_row="first").stated, Unit(rows_per_person="any").stated, Unit().stated
+    >>> Unit("patient", one_row="first").declared, Unit(rows_per_person="any").declared, Unit().declared
     (1, 'any', None)
     """
 
@@ -198,22 +198,22 @@ class Unit:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that say whose row it is."""
+        """Columns that say whose row it is."""
         return columns_of(self.person)
 
     @property
-    def stated(self) -> RowsPerPerson:
-        """How many rows are of one person at most, as a release states it."""
+    def declared(self) -> RowsPerPerson:
+        """Most rows of one person, as a release states it."""
         return 1 if self.person is not None and self.rows_per_person is None else self.rows_per_person
 
     @property
     def most(self) -> int:
-        """How many rows of each person count at most, where `person` names them."""
+        """Most rows of each person that count, where `person` names them."""
         return self.rows_per_person if isinstance(self.rows_per_person, int) else 1
 
     @property
     def needs_order(self) -> bool:
-        """Whether the order of the rows decides which are counted."""
+        """Return whether the order of the rows decides which are counted."""
         return self.one_row in ("first", "last")
 
     def check(self, used: Mapping[str, "Attribute"]) -> None:
@@ -227,7 +227,7 @@ class Unit:
 
 
 class PeopleRows(NamedTuple):
-    """The rows that count, those that lack a value, in all and by column, and those beyond the ones of their person."""
+    """Rows that count; those that lack a value, in all and by column; and those beyond the limit of a person."""
 
     rows: DistinctRows
     dropped: int
@@ -242,10 +242,10 @@ def people_rows(
     present: Callable[[DistinctRows], Mapping[str, BoolArray]],
     most: int,
 ) -> PeopleRows:
-    """Return the rows of a table that count. unit: says whose row it is. most: rows that fit into memory.
+    """Return the rows of a table that count. most: rows that fit into memory.
 
-    present: which rows have a value of each column; the others are dropped before it is chosen which of a person count.
-    Raises InputError where a person has several rows and nothing says which count, or the order that decides is not known.
+    present: says which rows have a value of each column; the others are dropped before the rows of a person are chosen.
+    Raises InputError where a person has several rows and nothing says which count, or their order is not known.
     """
     batches: list[DistinctRows] = []
     dropped = left_out = 0
@@ -270,7 +270,7 @@ def people_rows(
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
     chosen = [*unit.columns, *columns]
     if not unit.needs_order:
-        if isinstance(source, Engine):
+        if isinstance(source, DuckRows):
             return source.rows_by(unit.columns[0], chosen[1:], most)
         return [source.distinct_rows(chosen)]
     if not isinstance(source, InOrder):
@@ -282,9 +282,9 @@ def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Ite
 
 
 def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
-    """How many of each of some rows count, all of which have a person in one spelling: shape (rows,).
+    """Return how many of each row count; all rows have a person in one spelling. Shape (rows,).
 
-    name: what messages call the table. Raises InputError where a person has several rows and nothing says which count.
+    Raises InputError where a person has several rows and nothing says which count.
     """
     people = numbered(rows, unit.columns)
     if unit.needs_order:
@@ -299,14 +299,14 @@ def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
         raise InputError(
             f"{name}: {several:,} of {len(np.unique(people)):,} values of {' with '.join(map(repr, unit.columns))} have "
             "several rows, so k rows may be "
-            'fewer than k people; say one_row = "first", "last" or "random", or how many rows of each count at most, for '
+            'fewer than k people. Say one_row = "first", "last" or "random", or how many rows of each count at most, for '
             "example rows_per_person = 5"
         )
     return drawn
 
 
 def numbered(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
-    """One number a row, the same where all of some columns have the same text: shape (rows,)."""
+    """Return one number a row, the same where all of some columns have the same text: shape (rows,)."""
     packed = _packed(rows, columns)
     return packed if len(columns) == 1 else np.unique(packed, return_inverse=True)[1]
 
@@ -317,7 +317,7 @@ def _packed(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
 
 
 def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
-    """How many of each row are drawn of each person: those with the smallest numbers, which depend on texts alone."""
+    """Number drawn of each row: of each person those with the smallest numbers, which depend on texts alone."""
     row_of: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
     names = [*unit.columns, *sorted(rows.codes.keys() - set(unit.columns))]
     content = _packed(rows, names)
@@ -333,7 +333,7 @@ def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
 
 
 def places(groups: CodeArray) -> IndexArray:
-    """The place of each row among those of its group, from 0 on. groups: rising numbers, shape (rows,)."""
+    """Return the place of each row among those of its group, from 0 on. groups: rising numbers, shape (rows,)."""
     begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
     return np.arange(len(groups)) - np.repeat(begins, np.diff(np.append(begins, len(groups))))
 
@@ -341,7 +341,7 @@ def places(groups: CodeArray) -> IndexArray:
 # Keys are values: a person is one key, however a program or a hand spells it.
 
 _PLAIN_KEYS = re.compile(r"[^0-9A-Za-z\n]|^[0-9]+[Ee][0-9]+$|^[0-9A-Fa-f]{32}$", re.MULTILINE)
-"""What no key has that is spelled in one way only: signs, an exponent, the length of a GUID."""
+"""Parts of keys that may have several spellings: signs, an exponent, the length of a GUID."""
 _LEADING_ZERO = re.compile("(?<![0-9])0[0-9]")
 _WHOLE = re.compile(r"\+?([1-9][0-9]{0,2}(?:[,'\u2019 ][0-9]{3})+|[1-9][0-9]*|0)(?:[.,]0{0,2}|\.0+)?")
 _ROUNDED = re.compile(r"([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{1,2})")
@@ -352,7 +352,7 @@ _ONE_FORM = str.maketrans(digits + ascii_uppercase + ascii_lowercase, "9" * 10 +
 
 
 def key_of(text: str) -> str:
-    """Return the one spelling of a key: without outer blanks, and of a number or a GUID without signs that say nothing."""
+    """Return the one spelling of a key: of a number or a GUID without signs that say nothing."""
     text = cell_text(text)
     if match := _WHOLE.fullmatch(text):
         return re.sub("[^0-9]", "", match[1])
@@ -363,7 +363,7 @@ def key_of(text: str) -> str:
 
 
 def spelled_keys(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
-    """Return the key that each text stands for, and the forms of two keys that may be one person; blanks are none."""
+    """Return the key of each text, None for blanks, and the forms of two keys that may be one person."""
     keys = [text or None for text in texts]
     if not _is_plain(_joined(keys)):
         keys = [key and (key_of(key) or None) for key in keys]
@@ -412,7 +412,7 @@ def _loose(key: str) -> str:
 
 
 def _form(key: str) -> str:
-    """The form of a key: 0 for zeros that lead, 9 for all other digits, X and x for letters."""
+    """Form of a key: 0 for zeros that lead, 9 for all other digits, X and x for letters."""
     form = re.sub(r"((?<![\d.,])0+(?=\d))|\d", lambda match: match[1] or "9", key)
     return "".join("X" if c.isupper() else "x" if c.isalpha() else c for c in form)
 
@@ -430,7 +430,7 @@ def with_keys(rows: DistinctRows, columns: Sequence[str], name: str) -> Distinct
 
 
 def spelling_doubt(column: str, forms: tuple[str, str]) -> str:
-    """Return what is in doubt about two keys of a column, by their forms."""
+    """Return the doubt about two keys of a column in words, by their forms."""
     return (
         f"two values of {column!r} may be one person in two spellings, of the forms {forms[0]!r} and {forms[1]!r} (9 stands "
         "for any digit, x for any letter)"
@@ -438,7 +438,7 @@ def spelling_doubt(column: str, forms: tuple[str, str]) -> str:
 
 
 def _ranked(texts: Values) -> IndexArray:
-    """For each text its place among the different ones in order, 0 for none; two values can have one text."""
+    """Place of each text among the different ones in order, 0 for none; two values can have one text."""
     places: Mapping[str, int] = {text: i for i, text in enumerate(sorted({t for t in texts if t is not None}), 1)}
     return np.array([0 if text is None else places[text] for text in texts], dtype=np.intp)
 
@@ -450,34 +450,31 @@ def _hashed(column: str, texts: Values) -> NDArray[np.uint64]:
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """One number for each, all bits of which depend on all of it (the finalizer of SplitMix64, Steele et al. 2014)."""
+    """Mix all bits of each number (the finalizer of SplitMix64, Steele et al. 2014)."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         numbers = (numbers ^ (numbers >> np.uint64(shift))) * np.uint64(factor)
     return numbers ^ (numbers >> np.uint64(31))
 
 
 _FEWEST_ROWS = 20
-"""Different rows of a table, at least, by which it is told that each stands several times."""
+"""Fewest different rows that show that each stands several times."""
 
 
 def row_multiple(counts: CountArray) -> int:
-    """Return how often each row of a table stands in it, by how many are alike; 1 where one stands alone."""
+    """Return how often each row of a table stands in it; 1 where one stands alone."""
     return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_ROWS else 1
 
 
-# How many rows of each person a first config lets count, where the rows of a table are visits of people.
-
-
 _WORTH = 1.5
-"""Times as many rows as one of each person, at least, for which it is worth to count several."""
+"""Least ratio of the rows that count to people, for which it is worth to count several rows."""
 _COARSER = 2.0
-"""Times as few people could fill a class, at most: with r rows a person, it needs k * r rows."""
+"""Limit on the ratio of rows that a class needs with several rows a person: with r rows it needs k * r."""
 _NEARLY_ALL = 0.95
 """Share of the rows from which on it is not worth to count more of each person."""
 
 
 def worth_counting(rows_of_each: CountArray) -> range:
-    """How many rows of each person can be worth to count, the best number first; none where one is as good.
+    """Return how many rows of each person are worth counting, the best number first; empty if one is as good.
 
     With r rows a person a class needs k * r rows, so the classes are as many as with sum(min(rows, r)) / r people.
     """

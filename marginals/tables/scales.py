@@ -45,11 +45,11 @@ DATES = Wording("{} to {}", "before {}", "{} and later")
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Values in their order. `order`: their numbers, lowest first. `ends`: the lower and the upper end of each, in that
+    """Values in their order. `order`: their codes, lowest first. `ends`: the lower and upper end of each, in that
     order.
 
-    `wording`: None where stretches are named after the values in them. `is_gapless`: whether the set of values between
-    the ends was fixed without the rows. Then the name of a stretch does not tell that a value occurs.
+    `wording`: None where stretches are named after their values. `is_gapless`: whether the values between the ends were
+    fixed without the rows. Then the name of a stretch does not tell that a value occurs.
 
     >>> ages = whole_numbers(["30", "9"])
     >>> ages.order.tolist(), ages.stretch(0, 0), ages.stretch(0, 1)
@@ -69,10 +69,7 @@ class Scale:
         return all(low == high + step for (_, high), (low, _) in pairwise(ends))
 
     def stretch(self, first: int, last: int) -> str | None:
-        """Name of the values from one place to another, those beyond the ends of the scale included.
-
-        None for all values, and where stretches are named after the values in them.
-        """
+        """Name of the values from one place to another; None for all, and where stretches are named after their values."""
         is_lowest, is_highest = first == 0, last == len(self.order) - 1
         if self.wording is None or (is_lowest and is_highest):
             return None
@@ -85,8 +82,6 @@ class Scale:
 
 def whole_numbers(labels: Sequence[str]) -> Scale | None:
     """Scale of whole numbers or bands of them (`37`, `37.0`, `20-24`); None where some label is neither.
-
-    Programs that keep a missing value among whole numbers write them as `37.0`; their stretches have the usual names.
 
     >>> whole_numbers(["20-24", "25-29", "30-34"]).stretch(1, 2), whole_numbers(["20", "x"])
     ('25 and over', None)
@@ -111,11 +106,7 @@ def whole_numbers(labels: Sequence[str]) -> Scale | None:
 
 
 def decimal_bands(labels: Sequence[str]) -> Scale:
-    """Scale of bands of numbers with decimals, lowest first.
-
-    >>> decimal_bands(["0-<0.5", "0.5-<1", "1-<1.5"]).stretch(0, 1)
-    'under 1'
-    """
+    """Scale of bands of numbers with decimals, lowest first."""
     ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
     return Scale(np.arange(len(labels)), ends, DECIMALS)
 
@@ -124,7 +115,7 @@ def round_numbers(labels: Sequence[str]) -> Scale | None:
     """Scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
     A stretch is named after the roundest numbers between its values and those beside it. So its name tells little of
-    single values, and is one that a person would give.
+    them.
 
     >>> scale = round_numbers(["61.24", "58.97", "63.5", "70.31"])
     >>> scale.stretch(0, 1), scale.stretch(1, 2), scale.stretch(2, 3)
@@ -158,30 +149,18 @@ def _roundest(low: Decimal, high: Decimal) -> Decimal:
 
 
 def dates(labels: Sequence[str]) -> Scale:
-    """Scale of days, months or other units, earliest first.
-
-    >>> dates(["2023-11", "2023-12", "2024-01"]).stretch(0, 1)
-    'before 2024-01'
-    """
+    """Scale of days, months or other units, earliest first."""
     return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
 
 
 def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
-    """Scale of values in an order that is given for them.
-
-    >>> in_given_order(["severe", "mild"], ["mild", "severe"]).order.tolist()
-    [1, 0]
-    """
+    """Scale of values in an order that is given for them."""
     place = {label: number for number, label in enumerate(order)}
     return Scale(np.array(sorted(range(len(labels)), key=lambda code: place[labels[code]]), dtype=np.intp))
 
 
 def texts(labels: Sequence[str]) -> Scale | None:
-    """Scale of texts that have an order, such as bands as people write them; None where they have none.
-
-    >>> texts(["65+", "18-64"]).order.tolist(), texts(["cook", "clerk"])
-    ([1, 0], None)
-    """
+    """Scale of texts that have an order, such as bands as people write them; None where they have none."""
     ordered = in_natural_order(labels)
     return None if ordered is None else in_given_order(labels, ordered)
 
@@ -199,15 +178,7 @@ _INFINITY = Decimal("Infinity")
 def in_order(values: Iterable[str]) -> list[str]:
     """Sort values; where two have the same place, as texts. Words among numbers stand at the end.
 
-    Of bands ("18-24", "<30k", "65 and over") the lower end counts, then the upper one. Codes with leading zeros, and
-    words, stay in the order of texts.
-
-    >>> in_order(["65+", "5-17", "18-64", "unknown", "<5"])
-    ['<5', '5-17', '18-64', '65+', 'unknown']
-    >>> in_order(["10.5", "9.5"]), in_order(["01.02.2024", "28.11.2023"]), in_order(["10 a", "9 b"])
-    (['9.5', '10.5'], ['28.11.2023', '01.02.2024'], ['10 a', '9 b'])
-    >>> in_order(["10", "refused", "9"]), in_order(["010", "9"])
-    (['9', '10', 'refused'], ['010', '9'])
+    Of bands the lower end counts, then the upper one. Codes with leading zeros, and words, stay in the order of texts.
     """
     texts = sorted(values)
     if (natural := in_natural_order(texts)) is not None:
@@ -219,17 +190,13 @@ def in_order(values: Iterable[str]) -> list[str]:
 
 
 def in_natural_order(values: Iterable[str]) -> list[str] | None:
-    """Sort values in the order of numbers, dates, times or bands; None for other texts.
-
-    >>> in_natural_order(["10", "9"]), in_natural_order(["cook", "clerk"])
-    (['9', '10'], None)
-    """
+    """Sort values in the order of numbers, dates, times or bands; None for other texts."""
     _, placed = _placed(values)
     return None if placed is None else [text for _, text in placed]
 
 
 def known_order(values: Iterable[str]) -> list[str] | None:
-    """Sort values, lowest first, where each is a number, date, time or band of numbers with its own place; else None.
+    """Sort values, lowest first, where each is a number, date, time or band with its own place; else None.
 
     Bands that overlap have no such place. Nor have words among them, or one number in two spellings.
 

@@ -44,11 +44,7 @@ _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
 
 def is_in_groups(attribute: Attribute) -> bool:
-    """Return whether the attribute publishes only the bands that are given for it, never single values.
-
-    >>> is_in_groups(Attribute("sensitive", intervals=[5])), is_in_groups(Attribute("quasi-identifier", intervals=[5]))
-    (True, False)
-    """
+    """Return whether the attribute publishes only the bands that are given for it, never single values."""
     bands = bool(attribute.intervals or attribute.dates)
     return attribute.role is Role.SENSITIVE and bands and not attribute.single_values
 
@@ -56,14 +52,11 @@ def is_in_groups(attribute: Attribute) -> bool:
 def in_groups(
     attribute: Attribute, values: Sequence[str], counts: CountArray, numbers: NumberFormat | None = POINT
 ) -> Attribute:
-    """Return the attribute, with bands for its values where it is sensitive, these are numbers or dates, and none are
-    given.
+    """Return the attribute, with bands for sensitive numbers or dates of which none are given.
 
     `values`: texts of the table, each once. `counts`: rows of each, shape (values,). `numbers`: the form of numbers,
-    None for words and codes. Numbers with a hierarchy, prefixes, or words for at least half of them are names, and
-    stay as they are. So do at most ten different ones. The bands have round ends, and rare ones are merged (`ladder =
-    "fitted"`). Much narrower bands at the start of a fitted ladder are widened to these; with `ladder = "given"` they
-    stay.
+    None for words and codes. Names stay as they are: numbers with a hierarchy, prefixes or words for most of them, and
+    at most ten different ones. Bands have round ends, and rare ones are merged (`ladder = "fitted"`).
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or are not readable.
 
@@ -116,8 +109,8 @@ def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
     """Width of bands of which about a dozen hold nine tenths of the rows: 1, 2 or 5 times a power of ten.
 
-    No band is a single value, but 0 where it is apart (`bands_begin`); the width then leaves 0 out. Whole numbers have
-    bands of 2 at least, others of twice their last decimal. `counts`: rows of each number, shape (numbers,).
+    No band is a single value, but 0 where it is apart. Whole numbers have bands of 2 at least, others of twice their
+    last decimal.
 
     >>> band_width([Decimal(n) for n in range(30)], np.ones(30, dtype=np.int64))
     (2,)
@@ -136,9 +129,7 @@ def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | t
 def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal:
     """Start of the bands of numbers: 0, or the first number above it where 0 is a group by itself.
 
-    It is one where no number is below it and a twentieth of the rows have it. To have none of something is different
-    from having a little, and readers of a band assume its numbers to be about equally frequent. `counts`: rows of each
-    number.
+    So it is if no number is below 0 and a twentieth of the rows have it: having none differs from having a little.
 
     >>> bands_begin([Decimal(0), Decimal(7), Decimal(300)], np.array([60, 30, 10]))
     1
@@ -156,9 +147,7 @@ def heaps(
 ) -> tuple[int, ...] | tuple[Decimal, ...]:
     """Numbers that are groups by themselves: 40 hours a week, 12 years of school; 0 where others are below it.
 
-    A twentieth of the rows have such a number, twice as many as all others of its band, of which there are some.
-    Readers of the band would assume all of them to be about equally frequent. `counts`: rows of each number, shape
-    (numbers,).
+    A twentieth of the rows have such a number, twice as many as all others of its band.
 
     >>> heaps([Decimal(n) for n in range(30, 50)], np.array([1] * 10 + [60] + [2] * 9), 5, 0)
     (40,)
@@ -213,8 +202,6 @@ def round_width(wished: Decimal) -> Decimal:
 
 def date_unit(days: Sequence[str], counts: CountArray) -> str:
     """Longest unit of which there are at least a dozen in the time of most rows; a week where all are short.
-
-    `days`: in the form of `date_text`. `counts`: rows of each, shape (days,).
 
     >>> date_unit(["2023-11-12", "2024-12-28"], np.array([5, 5]))
     'month'

@@ -1,4 +1,4 @@
-"""Where a table comes from and how it is read, in one value: what every function takes that reads one."""
+"""Tables as they can be read: rows of a file or frame, with the settings of their columns."""
 
 import re
 from collections import Counter
@@ -20,7 +20,7 @@ from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
-from marginals.tables.distinct_rows import DistinctRows, Engine, PandasFrame, Recoding, Source, Values
+from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import (
     ENGINES,
     counts_column,
@@ -30,6 +30,7 @@ from marginals.tables.engines import (
     machine_memory,
 )
 from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
+from marginals.tables.frames import DuckRows
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
@@ -88,20 +89,20 @@ if TYPE_CHECKING:
 
 
 _PERSON = Attribute(Role.IDENTIFIER)
-"""What is known of the column that says whose row it is."""
+"""Role of the column that says whose row it is."""
 
 
 Ladder = Callable[[Hierarchy], Hierarchy]
-"""Levels of another release, which it puts above the base values of a hierarchy."""
+"""Function that puts levels of another release above the base values of a hierarchy."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """An opened source, and what each column of it that is used is taken for.
+    """Opened source, with the meaning of each column that is used.
 
     observed: whether only base values that occur are in the domain. k: rows of the smallest groups of fitted ladders.
-    ladders: of attributes that take the levels of another release. part: values of a part. `grouping` adds the numbers, how
-    each column writes them (None for words and codes), its unreadable rows, and the value of each spelling.
+    ladders: of attributes that take the levels of another release. part: values of a part. `grouping` adds the form of
+    each column's numbers, its unreadable rows, and the value of each spelling.
     """
 
     source: Source
@@ -118,14 +119,13 @@ class Reading:
 
     @cached_property
     def roles(self) -> dict[str, Role]:
-        """The roles of the columns."""
+        """Roles of the columns."""
         return {column: attribute.role for column, attribute in self.attributes.items()}
 
     def grouping(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
-        """The same reading, which knows how each column writes numbers, and has bands for sensitive numbers and dates.
+        """Add the form of each column's numbers, and bands for sensitive numbers and dates.
 
-        occurring: the texts of each column, and their rows. Where a column writes numbers, what is said of its values is
-        known by the numbers too. Raises InputError as `in_groups` does.
+        occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
         """
         numbers, unreadable, spelled = {}, {}, {}
         for column, attribute in self.attributes.items():
@@ -141,20 +141,20 @@ class Reading:
                 unreadable[column] = words.total()
             is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
             spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
-        known = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
-        known = replace(known, attributes={c: known._labelled(c, a) for c, a in self.attributes.items()})
+        reading = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
+        reading = replace(reading, attributes={c: reading._labelled(c, a) for c, a in self.attributes.items()})
         attributes = {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
-            texts_of_rows = zip(known._texts(column, texts), counts.tolist())
+            texts_of_rows = zip(reading._texts(column, texts), counts.tolist())
             groups = {text: n for text, n in texts_of_rows if text is not None and n}
             sizes = np.array(list(groups.values()), dtype=np.int64)
             try:
                 grouped = in_groups(attribute, list(groups), sizes, numbers[column])
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-            attributes[column] = known._labelled(column, grouped)
-        return replace(known, attributes=attributes)
+            attributes[column] = reading._labelled(column, grouped)
+        return replace(reading, attributes=attributes)
 
     def _labelled(self, column: str, attribute: Attribute) -> Attribute:
         numbers = self.numbers[column]
@@ -163,7 +163,7 @@ class Reading:
         return attribute.with_labels(lambda label: self.spelled[column].get(label, label))
 
     def counted(self, rows: DistinctRows) -> Table:
-        """The table from its distinct rows, whose values are known."""
+        """Count distinct rows whose values are known."""
         domain, codes, complete = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
@@ -199,7 +199,7 @@ class Reading:
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
-        """The table of some of the distinct rows, to whose counts its levels are fitted, with the table of all.
+        """Count some of the distinct rows, to which levels are fitted, with the table of all.
 
         Raises InputError for a condition that no level decides, or on a sensitive attribute, and if no row meets it.
         """
@@ -216,12 +216,12 @@ class Reading:
         counts[complete] = np.where(inside, rows.counts[complete], 0)
         if not counts.any():
             raise InputError(f"no row of {self.source.name} is in the part {where.text!r}")
-        whole = replace(self, part=values).counted(rows)
+        everybody = replace(self, part=values).counted(rows)
         part = self.counted(rows.taken(counts))
-        return replace(part, missing=whole.missing, missing_in=whole.missing_in, part=PartOf(where, whole))
+        return replace(part, missing=everybody.missing, missing_in=everybody.missing_in, part=PartOf(where, everybody))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """Return the domain, the narrow base codes of the rows that lack no value, and which rows these are.
+        """Return the domain, the base codes of the rows that lack no value, and which rows these are.
 
         Raises InputError where every row lacks one, or a value is none of the hierarchy's.
         """
@@ -229,26 +229,26 @@ class Reading:
         complete = self.complete(rows)
         if not complete.any():
             raise self._no_row()
-        whole = bool(complete.all())
-        counts = rows.counts if whole else rows.counts[complete]
+        is_complete = bool(complete.all())
+        counts = rows.counts if is_complete else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         counted: dict[str, CountArray] = {}
         for column in self.attributes:
-            codes = rows.codes[column] if whole else rows.codes[column][complete]
+            codes = rows.codes[column] if is_complete else rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
             hierarchies[column], recoding = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
             base_codes[column], counted[column] = narrow[codes], sizes
         by_likeness = {}
         for column in self._by_likeness:
-            known = [  # not the sensitive ones, so that no level depends on these
+            others = [  # not the sensitive ones, so that no level depends on these
                 CodedColumn(hierarchies[name], base_codes[name])
                 for name, role in self.roles.items()
                 if name != column and role is Role.QUASI_IDENTIFIER
             ]
             try:
-                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), known, counts)
+                alike = profiles(CodedColumn(hierarchies[column], base_codes[column]), others, counts)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
             by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
@@ -256,27 +256,24 @@ class Reading:
         return Domain.of(hierarchies), base_codes, complete
 
     def complete(self, rows: DistinctRows) -> BoolArray:
-        """Which rows lack no value: shape (rows,)."""
-        whole: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self.present(rows).values()])
-        return whole
+        """Return which rows lack no value: shape (rows,)."""
+        complete: BoolArray = np.logical_and.reduce([np.ones(len(rows), dtype=bool), *self.present(rows).values()])
+        return complete
 
     def present(self, rows: DistinctRows) -> dict[str, BoolArray]:
-        """Which rows have a value of each column, whatever columns they have."""
+        """Return which rows have a value of each of their columns."""
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
-    def counted_out_of_core(self, engine: Engine, limit: int, k: int) -> Table:
-        """The table, its rows left in the engine but for what a release with classes of k rows can use.
-
-        limit: cells that fit into memory.
-        """
+    def counted_out_of_core(self, engine: DuckRows, limit: int, k: int) -> Table:
+        """Count in the engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
-                'and there are too many distinct rows to hold; take "fitted", or raise the setting data.memory'
+                'and there are too many distinct rows to hold. Take "fitted", or raise the setting data.memory'
             )
         occurring = engine.values(list(self.attributes))
-        known = self.grouping(occurring)
-        columns = {column: (known._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
+        reading = self.grouping(occurring)
+        columns = {column: (reading._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
         value_codes = {
             column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
         }
@@ -288,7 +285,7 @@ class Reading:
             kept_sizes[: len(counts[column])] = counts[column]
             if not kept_sizes.any():
                 raise self._no_row()
-            hierarchies[column], recodings[column] = known._recoding(column, texts, kept_sizes)
+            hierarchies[column], recodings[column] = reading._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
         for column, recoding in recodings.items():
@@ -302,7 +299,7 @@ class Reading:
         rows = int(next(iter(columns.values()))[1].sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
         lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
-        return known._table(table, rows - out_of_core.total, lacking, out_of_core)
+        return reading._table(table, rows - out_of_core.total, lacking, out_of_core)
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
@@ -335,7 +332,7 @@ class Reading:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """The values of a column in one spelling; what stands for none as None, or as MISSING where it is counted."""
+        """Values of a column in one spelling, None for no value, or MISSING where it is counted."""
         attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
         instead = MISSING if attribute.counts_missing else None
         absent = attribute.absent(texts, self.missing, self.decimal)
@@ -347,7 +344,7 @@ class Reading:
     def _recoding(
         self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
     ) -> tuple[Hierarchy, Recoding]:
-        """The hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
+        """Hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
 
         sizes: rows that count with each value. alike: tables of the base values with other columns, to fit a ladder by.
         """
@@ -394,16 +391,18 @@ class Reading:
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
         return hierarchy, recoding
 
-    def _fitted_ladder(self, column: str, given: Hierarchy, counts: CountArray, alike: CountArray | None) -> Hierarchy:
+    def _fitted_ladder(
+        self, column: str, hierarchy: Hierarchy, counts: CountArray, alike: CountArray | None
+    ) -> Hierarchy:
         # Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
         attribute, part = self.attributes[column], self.part.get(column)
-        if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(given):
-            known = given.restricted_to(range(given.size(0) - 1))
-            naming = GroupNaming.of(column, attribute, known, is_observed=self.observed)
+        if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(hierarchy):
+            values = hierarchy.restricted_to(range(hierarchy.size(0) - 1))
+            naming = GroupNaming.of(column, attribute, values, is_observed=self.observed)
             profiles = None if alike is None else alike[:-1]
             inside = None if part is None else part[:-1]
             return attribute_ladder(naming, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
-        naming = GroupNaming.of(column, attribute, given, is_observed=self.observed)
+        naming = GroupNaming.of(column, attribute, hierarchy, is_observed=self.observed)
         return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
@@ -440,32 +439,32 @@ def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
 
 
 def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
-    """The columns that some row lacks a value in, those of most rows first."""
+    """Return the columns that some row lacks a value in, those of most rows first."""
     return {column: rows for column, rows in sorted(lacking.items(), key=lambda item: -item[1]) if rows}
 
 
 UNIT = keys_of(Unit)
 
 _BYTES_OF_CELL = 128
-"""Memory that a distinct row takes while it is counted: codes, key, count, and their sort."""
+"""Memory of a distinct row while it is counted: codes, key, count, and their sort."""
 
 _TEXTS_OF_PEOPLE = 4
-"""Times that a row takes more while it is chosen which of a person count: most have a person's text of their own."""
+"""Ratio of that memory with persons to without, since most have a text of their own."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TableSource:
-    """A table that can be read: where its rows are, what its columns are, and how it is read.
+    """Table that can be read: its rows, its columns, and the way to read them.
 
     Parameters are the keys of the section [data] of a config (docs/config.md), and:
 
-    origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of them.
-    attributes: what each column is; columns that are not named are ignored. missing: texts that stand for no value, beside
-    null and NaN. memory: bytes to make do with; None is half of the machine's. ladders: of attributes that take the levels
-    of another release. where: the part of the table, such as `marginals.Part("age >= 21")`. None means all. impossible:
-    pairs of labels of two attributes that everybody knows nobody to have, if they are confirmed.
+    origin: a frame of any library that narwhals knows, or the path of a CSV or Parquet file, a folder or a glob of
+    them. attributes: by column; others are ignored. missing: texts that stand for no value, as null and NaN do. memory:
+    bytes to use; None is half of the machine's. ladders: of attributes that take the levels of another release. where:
+    the part of the table, such as `marginals.Part("age >= 21")`. impossible: pairs of labels that nobody can have, if
+    confirmed.
 
-    Raises InputError for what none of these can be; whether files are there is seen when they are read.
+    Raises InputError for impossible settings; files are looked at when they are read.
 
     >>> from marginals.example import attributes, frame
     >>> source = TableSource(origin=frame, attributes=attributes)
@@ -528,7 +527,7 @@ class TableSource:
         if self.counts and (self.person is not None or self.counts in self.used):
             raise InputError(
                 f"counts names {self.counts!r}, how many people a row stands for, so no column says whose row it is or is "
-                "published of it; leave out person, and the role of that column"
+                "published of it. Leave out person, and the role of that column"
             )
         if COUNT in self.used:
             raise InputError(
@@ -544,12 +543,12 @@ class TableSource:
 
     @property
     def used(self) -> dict[str, Attribute]:
-        """The attributes that can be published: quasi-identifiers and sensitive ones."""
+        """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
-        """The attributes that are used; sensitive ones without an order take that of a frame, if it has their values."""
+        """Used attributes; sensitive ones without an order take that of a frame, if it has their values."""
         orders = given_orders(self.origin) if self.path is None else {}
         return {
             column: replace(attribute, order=orders[column])
@@ -560,22 +559,22 @@ class TableSource:
 
     @property
     def unit(self) -> Unit:
-        """What is counted: rows, or people."""
+        """Unit that is counted: rows, or people."""
         return Unit(self.person, self.one_row, self.rows_per_person)
 
     @property
     def path(self) -> Path | None:
-        """Where the files are; None for a frame."""
+        """Path of the files; None for a frame."""
         return self.origin if isinstance(self.origin, Path) else None
 
     @property
     def form(self) -> FileForm:
-        """How its files are written, as far as they do not say it themselves."""
+        """Form of the files, as far as they do not say it themselves."""
         return FileForm(self.separator, self.encoding, self.header, self.sheet)
 
     @property
     def memory_in_bytes(self) -> int:
-        """Bytes to make do with."""
+        """Bytes that reading may use."""
         return machine_memory() // 2 if self.memory is None else self.memory
 
     @property
@@ -583,21 +582,21 @@ class TableSource:
         return self.memory_in_bytes // 2 // _BYTES_OF_CELL
 
     def files(self) -> Files:
-        """The files that hold the rows. Raises InputError for a frame, and where there is no table."""
+        """Return the files that hold the rows. Raises InputError for a frame, and where there is no table."""
         if self.path is None:
             raise InputError("the table is a frame in memory; this needs the path of a file")
         return files_of(self.path, self.form)
 
     def columns(self) -> tuple[str, ...]:
-        """The names of all columns that the rows have, in their order. Raises InputError where there is no table."""
+        """Return the names of all columns, in their order. Raises InputError where there is no table."""
         return tuple((frame_source(self.origin) if self.path is None else self.files()).columns)
 
     def table(self, k: int = 1) -> Table:
-        """The rows, counted; the same table from every engine.
+        """Count the rows; every engine gives the same table.
 
-        k: rows, or people, that every published class will have, with which fitted ladders begin; where the distinct rows do
-        not fit into memory, values that are rarer are generalized before they are counted. Raises InputError, naming the
-        column and, where rows have an order, the number of the row (from 1), never the value.
+        k: rows, or people, that every published class will have; fitted ladders begin with it. Where the distinct rows
+        do not fit into memory, rarer values are generalized first. Raises InputError, naming the column and the row,
+        never the value.
         """
         require_whole_number(k, "k", 1)
         table = self._whole_table(k)
@@ -606,7 +605,7 @@ class TableSource:
         return replace(table, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:
-        keys = [] if self.unit.stated is not None else self._keys()
+        keys = [] if self.unit.declared is not None else self._keys()
         opened = self._opened(keys)
         reading = self._reading(opened, k)
         limit = self._most_rows
@@ -617,16 +616,16 @@ class TableSource:
                     self._counted_in_memory(reading, people.rows),
                     missing=people.dropped,
                     missing_in=where_some(people.lacking),
-                    rows_per_person=self.unit.stated,
+                    rows_per_person=self.unit.declared,
                     left_out=people.left_out,
                 )
             table = self._counted(opened, reading, limit, k)
             repeating = tuple(repeating_keys(opened, keys, self.missing))
-            return replace(table, rows_per_person=self.unit.stated, repeating=repeating)
+            return replace(table, rows_per_person=self.unit.declared, repeating=repeating)
 
     def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
         columns = list(self.used)
-        if not isinstance(opened, Engine):
+        if not isinstance(opened, DuckRows):
             return self._counted_in_memory(reading, opened.distinct_rows(columns))
         if (rows := opened.distinct_rows_up_to(limit, columns)) is not None:
             return self._counted_in_memory(reading, rows)
@@ -637,23 +636,23 @@ class TableSource:
             )
         return reading.counted_out_of_core(opened, limit, k)
 
-    def _counted_in_memory(self, reading: Reading, rows: DistinctRows) -> Table:
-        known = reading.grouping(_occurring(rows))
-        table = known.counted(rows) if self.where is None else known.counted_part(rows, self.where)
+    def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
+        reading = opened.grouping(_occurring(rows))
+        table = reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
         return table if self.unit.columns or self._counts else replace(table, copies=row_multiple(rows.counts))
 
     @property
     def one_by_one(self) -> "TableSource":
-        """The same with sensitive numbers and dates as they are, not in groups: for what is no release."""
+        """Source with sensitive numbers and dates one by one, for uses that are no release."""
         sensitive = {name: attribute for name, attribute in self.attributes.items() if attribute.role is Role.SENSITIVE}
         single = {name: replace(attribute, single_values=True) for name, attribute in sensitive.items()}
         return replace(self, attributes={**self.attributes, **single})
 
     def rows(self, k: int = 1) -> Rows:
-        """The rows, uncounted, in memory; read by pandas. k: as for `table`, so that fitted ladders are the same.
+        """Return the rows, uncounted, in memory; read by pandas. k: as for `table`, for the same fitted ladders.
 
-        Sensitive numbers and dates are as they stand in the table, not in groups as `table` has them. Errors as for
-        `table`, for a frame of another library, and where missing values are to be counted.
+        Sensitive numbers and dates are as they stand in the table. Raises InputError as `table`, for a frame of another
+        library, and where missing values are to be counted.
         """
         self._require_rows()
         opened = self._checked()
@@ -661,22 +660,24 @@ class TableSource:
             opened = PandasFrame(frame_of(self.files() if self.path is None else cast("Files", opened)), opened.name)
         reading = self.one_by_one._reading(opened, k)
         every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
-        whole = np.ones(len(every), dtype=bool)
+        chosen = np.ones(len(every), dtype=bool)
         if self.person is not None:
-            whole = reading.complete(every)
-            counting = every.taken(whole.astype(np.int64))
-            whole[whole] = kept_of_each(counting, self.unit, opened.name) > 0
+            chosen = reading.complete(every)
+            counting = every.taken(chosen.astype(np.int64))
+            chosen[chosen] = kept_of_each(counting, self.unit, opened.name) > 0
             missing = len(every) - len(counting)
-            every = every.taken(whole.astype(np.int64))
+            every = every.taken(chosen.astype(np.int64))
         domain, codes, complete = reading.grouping(_occurring(every)).coded(every)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
         if self.person is None:
             missing = int((~complete).sum())
-            whole = complete
-        keys = [] if self.unit.stated is not None else possible_keys(opened.columns, self.attributes)
+            chosen = complete
+        keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
         wide = {column: code.astype(np.intp) for column, code in codes.items()}
-        return Rows(domain, roles, wide, opened.frame[whole], missing, frozenset(self.missing), repeating, self.decimal)
+        return Rows(
+            domain, roles, wide, opened.frame[chosen], missing, frozenset(self.missing), repeating, self.decimal
+        )
 
     def _require_rows(self) -> None:
         column = next((name for name, attribute in self.used.items() if attribute.counts_missing), None)
@@ -696,7 +697,7 @@ class TableSource:
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """The attributes, and the columns that say whose row it is or how many it stands for: what the rows must have."""
+        """Attributes, and the columns of the person or of counts, which the rows must have."""
         return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
 
     @property
@@ -740,7 +741,7 @@ class TableSource:
         return source
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:
-        most = self.unit.stated
+        most = self.unit.declared
         rows = k * most if isinstance(most, int) else k
         return Reading(
             opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
@@ -808,7 +809,7 @@ def read_rows(
 
 
 _ROWS = 10_000
-"""Rows that are looked at."""
+"""Number of rows that are looked at."""
 
 
 def check_columns(source: Source, needed: Sequence[str]) -> None:
@@ -824,10 +825,7 @@ def check_columns(source: Source, needed: Sequence[str]) -> None:
 
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
-    """Raise InputError, quoting no name, if the first line of CSV files or of a spreadsheet looks like a record.
-
-    columns: those that are looked at, in the first rows of the first file, if it has them.
-    """
+    """Raise InputError, quoting no name, if the first line looks like a record. columns: those to look at."""
     if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
         return
     try:
@@ -842,12 +840,12 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
-            "once more; write one line with a name for each column before them, names that are words"
+            "once more. Write one line with a name for each column before them, names that are words"
         )
 
 
 def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
-    """Whether the names of columns are a record, by the evidence of more columns than speak against it.
+    """Return whether the names of columns are a record, by more columns than speak against it.
 
     Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
     """
@@ -858,7 +856,7 @@ def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> b
 
 
 def _can_be_names(numbers: Sequence[str]) -> bool:
-    """Whether numbers can be names: years, those with equal steps, or five or more that rise or fall."""
+    """Return whether numbers can be names: years, those with equal steps, or five or more that rise or fall."""
     if any(map(has_leading_zero, numbers)):
         return False
     values = [number for name in numbers if (number := number_in(name)) is not None]
@@ -873,7 +871,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
 
 
 def _is_value(column: Column) -> bool:
-    """Whether a name, not a number, is hardly anything but a value: a date, or a code or text as its column holds."""
+    """Return whether a name, not a number, can only be a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
     if looks_like_a_date(column.name):
@@ -885,7 +883,7 @@ def _is_value(column: Column) -> bool:
 
 
 def _is_name(column: Column) -> bool:
-    """Whether a name is a text beside numbers, dates, or few values none of which is rare: a record would hold one."""
+    """Return whether a name is a text beside numbers, dates, or few values none of which is rare."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
     if _are_numbers(column.values) or all(map(looks_like_a_date, column.values)):

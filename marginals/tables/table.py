@@ -11,7 +11,8 @@ import numpy as np
 from checks.impossible import ImpossiblePair
 from marginals.errors import InputError
 from marginals.tables.attribute import Codebook, Harm, Role
-from marginals.tables.distinct_rows import Engine, Recoding
+from marginals.tables.distinct_rows import Recoding
+from marginals.tables.frames import DuckRows
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from marginals.tables.values import NumberFormat
@@ -36,12 +37,11 @@ if TYPE_CHECKING:
 class OutOfCoreCounts:
     """Counts of a table whose rows an engine holds.
 
-    `recodings`: the base codes of the values of each column. `singles`: frequency of each base value, by attribute.
-    `finest`: the finest level of each attribute that a release can use. `limit`: number of cells that fit into memory.
-    `complete`: whether no row lacks a value.
+    `recodings`: base codes of the values of each column. `singles`: counts of each attribute. `finest`: the finest
+    level that a release can use. `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
-    engine: Engine
+    engine: DuckRows
     domain: Domain
     recodings: Mapping[str, Recoding]
     singles: tuple[ContingencyTable, ...]
@@ -60,10 +60,7 @@ class OutOfCoreCounts:
         return self._cells(self.finest) <= self.limit
 
     def table(self, margin: Mapping[str, int]) -> ContingencyTable:
-        """Counts of a margin, or of the widest finer one that surely fits.
-
-        Raises InputError where the margin itself has too many cells.
-        """
+        """Counts of a margin, or of the widest finer one that surely fits. Raises InputError for too many cells."""
         cells = self._cells(margin)
         if cells > self.limit:
             raise InputError(
@@ -126,9 +123,9 @@ class OutOfCoreCounts:
 
 
 def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, Role], k: int) -> dict[str, int]:
-    """Finest level of each attribute at which some margin can be published: k-link holds for the single attribute.
+    """Finest level of each attribute at which all its classes have k rows; no finer one can be published.
 
-    `k`: least number of rows of a class. Sensitive attributes are not classes; theirs is level 0.
+    Sensitive attributes are not classes; theirs is level 0.
     """
     levels = {}
     for attribute, table in singles.items():
@@ -139,7 +136,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
     return levels
 
 
-def kept_counts(engine: Engine, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+def kept_counts(engine: DuckRows, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():
@@ -167,10 +164,7 @@ class RowChoice(Protocol):
 
 
 def part_of(where: RowChoice, counts: ContingencyTable) -> ContingencyTable:
-    """Cells of a part, of counts of the full table at levels that tell it from the rest.
-
-    Raises InputError for levels that do not.
-    """
+    """Cells of a part. Raises InputError for counts at levels that do not tell it from the rest."""
     values = where.values(counts.domain)
     inside = np.ones(len(counts), dtype=bool)
     for name, level in separating_levels(counts.domain, values).items():
@@ -190,8 +184,6 @@ def telling_margin(where: RowChoice, domain: Domain) -> Mask:
 
 def separating_levels(domain: Domain, values: Values) -> dict[str, int]:
     """Coarsest level of each attribute whose values lie in a part or in the rest, none in both.
-
-    An attribute with all of its values in the part has none.
 
     >>> from marginals.example import table
     >>> ages = table.domain.hierarchy("age").labels[0]
@@ -238,21 +230,14 @@ class NumbersRead(NamedTuple):
 class Table:
     """Rows of a table, counted by their base values.
 
-    `counts`: the contingency table of all quasi-identifiers and sensitive attributes at level 0. It is coarser where
-    the table is too large to hold; then `out_of_core` counts the rest. `roles`: of these attributes. `missing`: rows
-    that were dropped because a used column had a missing value. `missing_in`: the number of rows that each such column
-    dropped, most first; a row that lacks several values counts for each. `public`: the attributes whose hierarchies
-    anybody may know; of the others a release tells only the labels that its marginals count. `rows_per_person`: most
-    rows of one person; "any" number; None where the steward has not declared it. `left_out`: rows beyond those that
-    count of their person. `repeating`: columns that look like keys of people and repeat, where no person is declared.
-    `copies`: least frequency of each row in the table. `codebook`: descriptions for readers. `ladders`: fitted levels
-    of attributes. `naming`: names for the groups of attributes that a release names anew; the names of their levels
-    here are only for the steward. `fitted`: attributes whose levels are fitted to these rows, to a population or to
-    those of an earlier release. `part`: the table of which these rows are a part, and the part; None where they are
-    all. `counts_missing`: attributes of which a row without a value has the value "missing". `harm`: confirmed harm of
-    values of sensitive attributes. `numbers`: the form of numbers of attributes with signs between thousands, or words
-    among them. `respelled`: the number of texts of attributes that are read as another spelling of a value.
-    `impossible`: pairs of labels that nobody has, as everybody knows.
+    `counts`: of all used attributes at level 0, or coarser if the table is too large to hold; then `out_of_core` counts
+    the rest. `missing`: dropped rows. `missing_in`: dropped rows by column. `public`: attributes with a public
+    hierarchy. `rows_per_person`: most rows of one person, "any", or None if not declared. `left_out`: rows beyond
+    those. `repeating`: columns that look like keys of people. `copies`: least frequency of each row. `ladders`,
+    `fitted`: levels fitted to rows or to a population. `naming`: names of groups in a release. `part`: the table of
+    which these rows are a part. `counts_missing`: attributes with the value "missing". `harm`: confirmed harm of
+    sensitive values. `numbers`, `respelled`: unusual numbers and spellings, for reports. `impossible`: pairs of labels
+    that nobody has.
 
     >>> from marginals.example import table
     >>> table
@@ -308,7 +293,7 @@ class Table:
     def most_rows_of_a_person(self) -> int | None:
         """Most rows of a person, so that claims are about people; None where they are about rows.
 
-        Raises InputError where that is not declared and a column that looks like a key of people repeats.
+        Raises InputError if it is not declared and a column that looks like a key repeats.
         """
         if self.rows_per_person is None and self.repeating:
             raise unit_refusal(self.repeating)
@@ -332,12 +317,7 @@ class Table:
 
     @property
     def base_counts(self) -> ContingencyTable:
-        """Counts at level 0. Raises InputError where there are too many.
-
-        >>> from marginals.example import table
-        >>> len(table.base_counts)
-        12
-        """
+        """Counts at level 0. Raises InputError where there are too many."""
         if self.out_of_core is not None:
             raise InputError(
                 f"{self.out_of_core.engine.name} has more distinct rows than the {self.out_of_core.limit} that fit, and "
@@ -346,11 +326,9 @@ class Table:
         return self.counts
 
     def names(self, finest: Mapping[str, int], least: int) -> dict[str, NamedLevels]:
-        """Names of the groups of attributes that a release names anew, made once, for the finest level that it
-        publishes.
+        """Names of the groups of attributes that a release names anew, for the finest level that it publishes.
 
-        `finest`: that level of each attribute; those at `*` need none. `least`: number of rows below which no count
-        may follow, and those that may be left out.
+        `finest`: that level of each attribute. `least`: number of rows below which no count may follow.
         """
         named = {}
         for name, naming in self.naming.items():
@@ -370,12 +348,7 @@ class Table:
         return replace(self, counts=counts, out_of_core=engine, naming={})
 
     def attributes(self, role: Role) -> tuple[str, ...]:
-        """Attributes of a role, in the domain's order.
-
-        >>> from marginals.example import table
-        >>> table.attributes(Role.QUASI_IDENTIFIER)
-        ('age', 'sex')
-        """
+        """Attributes of a role, in the domain's order."""
         return tuple(name for name in self.domain.attributes if self.roles[name] is role)
 
     @property
@@ -393,10 +366,8 @@ class Table:
 class Rows:
     """Rows of a table one by one, those with a missing value left out.
 
-    `codes`: base codes of all quasi-identifiers and sensitive attributes, shape (rows,). `frame`: all columns as read.
-    `missing`: rows left out. `no_value`: texts that stand for no value, beside null and NaN. `repeating`: columns that
-    look like keys of people and repeat, where no person is declared. `decimal`: the sign before the fraction of a
-    number in texts.
+    `codes`: base codes, shape (rows,). `frame`: all columns as read. `missing`: rows left out. `no_value`: texts that
+    stand for no value.
 
     >>> from marginals.example import attributes, frame
     >>> from marginals.tables.source import read_rows

@@ -49,9 +49,6 @@ class NumberFormat:
     `decimal`: the sign before the fraction. `thousands`: the sign between groups of digits, of three, or of two above
     the last three as in India; "" for none. `percent`: whether a percent sign follows each number.
 
-    Signs (the Unicode minus too), exponents, `5.` and `.5` are read; numbers beyond all floating-point numbers are
-    not.
-
     >>> swiss, indian = NumberFormat(".", "'"), NumberFormat(".", ",")
     >>> swiss.number("1\u2019234.50"), indian.number("1,00,000"), indian.number("1,2"), NumberFormat().number("\u22125e3")
     (Decimal('1234.5'), Decimal('1E+5'), None, Decimal('-5E+3'))
@@ -69,9 +66,8 @@ class NumberFormat:
     def of(cls, texts: Collection[str], decimal: str = ".") -> "NumberFormat | None":
         """Return the format in which all values of a column are numbers; None where they are words, or codes.
 
-        `texts`: distinct. `decimal`: the declared sign before the fraction. Words without a digit may stand among at
-        least as many numbers: they are unreadable values. Codes have leading zeros, as `007`, or an E as `1E1` beside
-        `10` or `12`. Or they have zeros at the end that tell them apart, as `250.1` and `250.10` of a classification.
+        `texts`: distinct. Words without a digit may stand among at least as many numbers. Codes have leading zeros, as
+        `007`, an E as `1E1` beside `12`, or zeros at the end that tell them apart, as `250.1` and `250.10`.
 
         >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
         (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
@@ -103,9 +99,7 @@ class NumberFormat:
         return all(map(self.is_number, texts)) and self.is_shown_by(texts)
 
     def is_shown_by(self, texts: Iterable[str]) -> bool:
-        """Return whether a point between thousands is none before a fraction, as in a `1.234` of a program without
-        commas.
-        """
+        """Return whether a point between thousands cannot be one before a fraction, as in a program's `1.234`."""
         return self.thousands != "." or any("," in text or text.count(".") > 1 for text in texts)
 
     @property
@@ -127,12 +121,7 @@ class NumberFormat:
         return rf"[-+]?{body}(?:[eE][-+]?[0-9]{{1,3}})?" + (" ?%" if self.percent else "")
 
     def plain(self, text: str) -> str | None:
-        """Return the number in the spelling of programs, with a point and without signs between digits; None for other
-        texts.
-
-        >>> NumberFormat(",", ".").plain(" 1.234,50 "), NumberFormat().plain("1e999"), NumberFormat().plain("NaN")
-        ('1234.50', None, None)
-        """
+        """Return the number as programs write it, with a point and no other sign; None for other texts."""
         if not self._compiled.fullmatch(text):
             text = text.strip(BLANKS).translate(ALIKE)
             if not self._compiled.fullmatch(text):
@@ -153,8 +142,7 @@ class NumberFormat:
     def number(self, text: str) -> Decimal | None:
         """Return the number of a text, None where it is none.
 
-        A number with a fraction is read to fifteen significant digits. So 0.30000000000000004, which computers make of
-        0.1 + 0.2, is 0.3. Whole numbers are read exactly.
+        A fraction is read to fifteen digits, so that 0.30000000000000004, a computer's 0.1 + 0.2, is 0.3.
         """
         return _number(self.decimal, self.thousands, self.percent, text)
 
@@ -164,11 +152,7 @@ class NumberFormat:
         return nan if plain is None else float(plain)
 
     def canonical(self, text: str) -> str:
-        """Return the one spelling of the number of a text; the text where it is none.
-
-        >>> [NumberFormat().canonical(text) for text in ("1e+05", "37.0", ".50", "refused")]
-        ['100000', '37', '0.5', 'refused']
-        """
+        """Return the one spelling of the number of a text; the text where it is none."""
         if len(text) <= _DIGITS and self.decimal == "." and _CANONICAL.fullmatch(text):
             return text
         number = self.number(text)
@@ -251,8 +235,6 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
     """Return the number of one text, with any sign between thousands, None where it is none.
 
-    For a value of a column its `NumberFormat` decides. `decimal`: the sign before the fraction.
-
     >>> number_in("163.0"), number_in("18,5", ","), number_in("1e3"), number_in("0.30000000000000004"), number_in("-")
     (Decimal('163'), Decimal('18.5'), Decimal('1E+3'), Decimal('0.3'), None)
     """
@@ -264,7 +246,7 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
 
 
 def base_text(text: str, decimal: str = ".") -> str:
-    """Return the text of a value in the hierarchy of a table: of a number or a date its one spelling, else the text.
+    """Return the text of a value in the hierarchy of a table: one spelling of each number and date.
 
     >>> [base_text(text) for text in ("1e+05", "18.0", "2.11.2023", "007", "refused")]
     ['100000', '18', '2023-11-02', '007', 'refused']
@@ -282,8 +264,8 @@ _MOST_COUNTED = 10**12
 def count_in(text: str, decimal: str = "") -> int | None:
     """Return the count in a cell of a published table: a whole number, with any sign between thousands.
 
-    A fraction of zeros says nothing: programs that keep an empty cell among counts write 12 as 12.0. But 12.000 can be
-    twelve or twelve thousand, so it is none, unless the table shows which sign stands before its fractions.
+    A fraction of zeros says nothing. But 12.000 can be twelve or twelve thousand, so it is none unless `decimal` is
+    known.
 
     >>> [count_in(text) for text in ("1,234", "1.234.567", "12.0", "12,0", "1 234", "12.000", "12.5", "-3", "12%")]
     [1234, 1234567, 12, 12, 1234, None, None, None, None]
@@ -307,8 +289,6 @@ class Figure(NamedTuple):
 def figure_in(text: str, decimal: str = "") -> Figure | None:
     """Return the number in a cell of a published table, with a decimal point or comma; None for another text.
 
-    `decimal`: the sign before a fraction where the table shows it; else the cell itself decides.
-
     >>> figure_in("12,5 %"), figure_in("1,234"), figure_in("<5")
     (Figure(number=Decimal('12.5'), decimals=1, is_percent=True), Figure(number=Decimal('1234'), decimals=0, \
 is_percent=False), None)
@@ -327,21 +307,16 @@ is_percent=False), None)
 
 
 def number_text(number: Decimal) -> str:
-    """Return the text of a number: without exponent, or needless zeros.
-
-    >>> [number_text(Decimal(text)) for text in ("163.0", "1E+3", "-0.50", "-0")]
-    ['163', '1000', '-0.5', '0']
-    """
+    """Return the text of a number: without exponent, or needless zeros."""
     written = format(number, "f")
     written = written.rstrip("0").rstrip(".") if "." in written else written
     return "0" if written == "-0" else written
 
 
 def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: str = ".") -> frozenset[str]:
-    """Return those of the values of a column that are marks for no value.
+    """Return the values of a column that are marks for no value; a number is one however the column spells it.
 
-    A mark that is a number stands for nothing however the column spells it; codes with leading zeros are other texts.
-    `decimal`: the sign before the fraction of a number in the column.
+    Codes with leading zeros are other texts.
     """
     mark_texts, spelled = frozenset(marks), NumberFormat(decimal)
     numbers = {number for mark in mark_texts if (number := POINT.number(mark)) is not None}
@@ -359,10 +334,7 @@ MOST_CONSECUTIVE = 10_000
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
-    """Return all whole numbers from the lowest to the highest of these.
-
-    None where some number is spelled otherwise, and for too many.
-    """
+    """Return all whole numbers from the lowest to the highest; None for another spelling, and for too many."""
     texts = list(values)
     if not texts or not all(map(is_plain_whole, texts)):
         return None
@@ -385,9 +357,7 @@ _LIKE_A_DATE = re.compile(
 
 
 def looks_like_a_date(text: str) -> bool:
-    """Return whether a text has the form of a date, even an impossible one: with two digits for the year, or the month
-    first.
-    """
+    """Return whether a text has the form of a date, even an impossible one or one with the month first."""
     return _LIKE_A_DATE.fullmatch(text.strip()) is not None
 
 
@@ -419,9 +389,6 @@ def date_text(text: str) -> str | None:
     """Return the one text of a date or time: 2023-11-02, or 2023-11-02 14:30:00; None for other texts.
 
     Dates begin with the year, or are spelled with points and then end with it, the day first. Zones are left out.
-
-    >>> [date_text(text) for text in ("2.11.2023", "2023-11-02T14:30Z", "2023/11/02 00:00", "11/2/2023", "2023-11-31")]
-    ['2023-11-02', '2023-11-02 14:30:00', '2023-11-02', None, None]
     """
     text = text.strip()
     if match := _BEGINS_WITH_YEAR.fullmatch(text):
@@ -462,12 +429,8 @@ def dates_of_column(texts: Collection[str]) -> dict[str, str]:
 def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     """Return the hierarchy of dates in the spelling of `date_text`, cut to ever longer units.
 
-    Where all values are days, the base values are all days of the outermost units with one of them. So the hierarchy
-    reveals only these units. Times, and days too far apart, stay as they are. Raises HierarchyError as `check_units`
-    does, and for no value.
-
-    >>> date_hierarchy(["2023-11-12", "2023-12-24 18:00:00"], ["month", "quarter", "year"]).rows()[0]
-    ('2023-11-12', '2023-11', '2023-Q4', '2023', '*')
+    Days are filled up to all days of the outermost units, so the hierarchy reveals only these. Times, and days too far
+    apart, stay as they are. Raises HierarchyError as `check_units` does, and for no value.
     """
     check_units(units)
     days_or_times = sorted(set(values))

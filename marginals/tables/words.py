@@ -15,21 +15,13 @@ def sections() -> dict[str, Any]:
 
 @cache
 def people_words(*keys: str) -> frozenset[str]:
-    """Return the words of some keys of the section [people].
-
-    >>> "patient" in people_words("people"), "psu" in people_words("others", "strata_and_units")
-    (True, True)
-    """
+    """Return the words of some keys of the section [people]."""
     return frozenset(word for key in keys for word in sections()["people"][key].split())
 
 
 @cache
 def column_words(*keys: str) -> frozenset[str]:
-    """Return the words of some keys of the section [columns].
-
-    >>> "dob" in column_words("births")
-    True
-    """
+    """Return the words of some keys of the section [columns]."""
     return frozenset(word for key in keys for word in sections()["columns"][key].split())
 
 

@@ -5,11 +5,11 @@ import re
 import shutil
 import threading
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from hashlib import file_digest
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -27,15 +27,11 @@ from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
 from marginals.window.jobs import SEARCH, Job, JobList
-from marginals.window.project import NOTES, ConfigFile, Project
+from marginals.window.project import NOTES, ConfigFile, Project, flat
 from models.errors import MarginalsError
 
 _MOST = 24
 """Candidates that are kept."""
-
-
-_WORDS = ("release", "data.reviewed")
-"""Keys that change no table: words on a release, and that somebody confirmed the roles."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +58,7 @@ class Candidate:
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
         """Whether a config with these keys is searched in the same way. Its imprint is only words on a release."""
-        return dict(_flat(self.settings)) == dict(_flat(settings))
+        return searched_by(self.settings) == searched_by(settings)
 
     @property
     def error(self) -> str:
@@ -101,19 +97,11 @@ class Candidate:
         return None if self._release is None else Decision.of(self._release.published)
 
     @property
-    def largest_risk(self) -> float | None:
-        """The probability that the person is found who shares a published cell with the fewest others."""
-        smallest = [
-            check["worst"]["count"]
-            for check in self.answer.get("checks", [])
-            if check.get("worst") and check["worst"].get("count") and check["criterion"] in ("k-link", "min-cell")
-        ]
-        return 1 / min(smallest) if smallest else None
-
-    @property
-    def smallest_sensitive_count(self) -> int | None:
-        """The smallest count of a published cell that includes something sensitive; None where none does."""
-        return min((self.answer.get("smallest_sensitive_counts") or {}).values(), default=None)
+    def digest(self) -> str:
+        """Digest of all that decides the bytes of its release: settings, rows, other files and this program."""
+        made_of = sorted((Path(name).name, digest) for name, digest in self.made_of.items())
+        decided_by = json.dumps([searched_by(self.settings), made_of], sort_keys=True, default=str)
+        return f"sha256:{sha256(decided_by.encode()).hexdigest()}"
 
 
 class Candidates:
@@ -142,7 +130,8 @@ class Candidates:
     def search(self) -> Job:
         """Search under the config as it is. Raises InputError where it cannot be read."""
         text, name = self._config.text, self._config.path.name
-        inputs = _inputs(self._config.read(text))
+        config = self._config.read(text)
+        inputs = _inputs(config)
         made_of = _digests(inputs)
         with self._numbering:
             number = max(self._folders(), default=0) + 1
@@ -162,6 +151,7 @@ class Candidates:
 
         out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
+        job.asked = tuple(frozenset(each.attributes) for each in config.policy.analyses)
         job.shown = f"marginals publish {name} --out {out}"
         return job
 
@@ -172,7 +162,7 @@ class Candidates:
 
     def changes(self, candidate: Candidate) -> list[str]:
         """Return what changed since a candidate was searched: keys of the config, or files, or the program."""
-        was, is_now = dict(_flat(candidate.settings)), dict(_flat(self._config.plain))
+        was, is_now = searched_by(candidate.settings), searched_by(self._config.plain)
         if keys := [key for key in dict.fromkeys([*was, *is_now]) if was.get(key) != is_now.get(key)]:
             return keys
         before, now = candidate.made_of, _digests(_inputs(self._config.read()))
@@ -231,12 +221,7 @@ def _digests(reads: Sequence[Path]) -> dict[str, str]:
     return digests
 
 
-def _flat(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in settings.items():
-        name = f"{above}{key}"
-        if name in _WORDS:
-            continue
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{name}.")
-        else:
-            yield name, value
+def searched_by(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of a config that decide what a search finds, by their dotted keys."""
+    told = {".".join(key): value for key, value in flat(settings) if key[0] != "release"}
+    return {key: value for key, value in told.items() if key != "data.reviewed"}

@@ -1,4 +1,4 @@
-"""Explore a release: tables and pictures of any attributes at any level, each with its kind of answer and bounds."""
+"""Explore a release: tables of any attributes at any level, each with its kind of answer and bounds."""
 
 import contextlib
 import json
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from werkzeug.wrappers import Request, Response
@@ -18,6 +18,7 @@ from marginals.errors import InputError
 from marginals.names import level_names, shown_at
 from marginals.release.release import Release, open_release
 from marginals.say.answers import basis_line
+from marginals.tables.attribute import Codebook
 from marginals.tables.values import number_in
 from marginals.window.project import releases_in
 from marginals.window.window import Window
@@ -31,17 +32,6 @@ MOST_CELLS = 20_000
 
 _SHOWN = 300
 """Rows of a table that a page shows; the file has all."""
-
-_MOST_ACROSS, _MOST_DOWN = 14, 60
-"""Values of the attributes of a cross table."""
-
-_VIEWS = {
-    "cross": "Cross table",
-    "counts": "Counts with bounds",
-    "tables": "The published tables",
-    "python": "The same in Python",
-}
-"""Tabs of the page, by what the address calls each."""
 
 
 @dataclass(frozen=True)
@@ -62,14 +52,12 @@ def show(window: Window, request: Request) -> Response:
     """The page."""
     there = releases_in(window.project)
     if not there:
-        return window.page("nothing.html", "explore")
+        said = "There is no release in this folder yet. Publish one, then explore it here."
+        return window.page("sentence.html", "explore", frameless=False, name="Explore a release", sentence=said)
     name, release = _release(window, request)
     finest, domain = _published_levels(release), release.domain
     margin = _margin(request, release, finest) or _first(release)
     asked = answered(release, margin)
-    cross = cross_table(asked)
-    views = [view for view in _VIEWS if view == "tables" or (not asked.sentence and (view != "cross" or cross))]
-    wished = request.args.get("view", "")
     return window.page(
         "explore.html",
         "explore",
@@ -88,11 +76,8 @@ def show(window: Window, request: Request) -> Response:
         unpublished=list(release.published.unpublished),
         asked=asked,
         title=_words(release, margin),
-        cells=cells(asked),
+        cells=cells(asked, release.published.codebook),
         more=max(0, (0 if asked.frame is None else len(asked.frame)) - _SHOWN),
-        cross=cross,
-        view=wished if wished in views else views[0],
-        views=[(view, _VIEWS[view]) for view in views],
         python=python(name, margin),
         query=_query(name, margin),
         tables=[(_query(name, m), _words(release, m)) for m in release.published.everything.margins],
@@ -174,7 +159,7 @@ def answered(release: Release, margin: Mapping[str, int]) -> CrossTabAnswer:
     return CrossTabAnswer(margin, frame, basis.kind.value, basis_line(basis, domain))
 
 
-def cells(asked: CrossTabAnswer) -> list[tuple[tuple[str, ...], float, int, int, bool, float]]:
+def cells(asked: CrossTabAnswer, words: Codebook) -> list[tuple[list[str], float, int, int, bool, float]]:
     """The rows of the table that a page shows: labels, estimate, bounds, whether it is exact, and the length of a bar."""
     if asked.frame is None:
         return []
@@ -182,32 +167,9 @@ def cells(asked: CrossTabAnswer) -> list[tuple[tuple[str, ...], float, int, int,
     longest = lengths([float(asked.frame["value"].max()) if len(listed) else 0.0, *listed["value"].tolist()])[1:]
     exact = (listed["lower"] == listed["upper"]).tolist()
     columns = (*(listed[column].tolist() for column in ("value", "lower", "upper")), exact)
-    labels = (label if isinstance(label, tuple) else (label,) for label in listed.index)
+    rows = (row if isinstance(row, tuple) else (row,) for row in listed.index)
+    labels = ([words.word(name, label) for name, label in zip(asked.margin, row)] for row in rows)
     return list(zip(labels, *columns, longest))
-
-
-def cross_table(asked: CrossTabAnswer) -> dict[str, Any] | None:
-    """Two attributes against each other, the one with fewer values across; None for others, and for large ones.
-
-    cells: a row for each value; estimate, shade from 0 to 9, and whether it is exact.
-    """
-    if asked.frame is None or len(asked.margin) != 2:
-        return None
-    frame = asked.frame
-    result = dict(zip(frame.index, zip(frame["value"].tolist(), (frame["lower"] == frame["upper"]).tolist())))
-    rows, columns = (list(dict.fromkeys(labels)) for labels in zip(*result)) if result else ([], [])
-    if len(columns) > len(rows):
-        rows, columns = columns, rows
-        result = {(second, first): cell for (first, second), cell in result.items()}
-    if len(columns) > _MOST_ACROSS or len(rows) > _MOST_DOWN:
-        return None
-    highest = max([expected for expected, _ in result.values()], default=0.0) or 1.0
-
-    def shaded(row: str, column: str) -> tuple[float, int, bool]:
-        expected, exact = result.get((row, column), (0.0, True))
-        return expected, min(9, int(10 * expected / highest)), exact
-
-    return {"rows": rows, "columns": columns, "cells": [[shaded(row, column) for column in columns] for row in rows]}
 
 
 def python(name: str, margin: Mapping[str, int]) -> str:

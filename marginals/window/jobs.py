@@ -14,19 +14,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from marginals.deadline import ENOUGH, PROGRESS_IN_LINES
+from marginals.deadline import ANSWERED, ENOUGH, PROGRESS_IN_LINES
 
 WORKER = """
 import json, runpy, sys
 sys.path.append(sys.argv[1])
-import marginals.commands.main, marginals.publishing.publishing, marginals.config.release_toml
-import marginals.release.release, marginals.release.verification, checks.maxent.maxent_diversity
-import models.inference.iterative_fitting, pandas, scipy.optimize, networkx, jinja2
-if line := sys.stdin.readline():
-    sys.argv = ["marginals", *json.loads(line)]
-    runpy.run_module("marginals", run_name="__main__")
+sys.argv = ["marginals", *json.loads(sys.stdin.readline())]
+runpy.run_module("marginals", run_name="__main__")
 """
-"""Program of a process: imports, which takes a second or more, then waits for the arguments of its command."""
+"""Program of a process, which reads the arguments of its command."""
 
 _ROOT = Path(__file__).parents[2]
 """Where this program is, be it installed or not; the folder of a project is no place for modules."""
@@ -49,6 +45,7 @@ class Job:
 
     shown: what does the same in a terminal, or in Python. progress: the task, how much of it is done and how much there is
     (0: unknown). status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
+    asked: the questions of a search, in the order of their bits in `won`; None until something was found.
     """
 
     number: int
@@ -61,6 +58,8 @@ class Job:
     seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
     sentence: str = ""
+    asked: tuple[frozenset[str], ...] = ()
+    won: int | None = None
     is_early: bool = False
     is_stopped: bool = False
     done: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -89,6 +88,11 @@ class Job:
         if not self.runs:
             return {"done": "done", "stopped": "stopped; nothing was written"}.get(self.state, self.sentence)
         return f"{task}: {done:,} of {total:,}" if total else f"{task}: {done:,}" if done else task
+
+    @property
+    def answered(self) -> dict[frozenset[str], bool]:
+        """Whether what a search found so far answers each question; empty until it found something."""
+        return {} if self.won is None else {names: bool(self.won >> n & 1) for n, names in enumerate(self.asked)}
 
     @property
     def offers_best(self) -> bool:
@@ -136,14 +140,6 @@ class JobList:
         self.folder = folder
         self._jobs: dict[int, Job] = {}
         self._lock = threading.RLock()
-        self._waiting: subprocess.Popen[bytes] | None = None
-        self._is_over = False
-
-    def prepare(self) -> None:
-        """Start a process that waits for the next command, if none does; it reads no file of a project before."""
-        with self._lock, suppress(OSError):  # the next command says why
-            if self._waiting is None and not self._is_over:
-                self._waiting = self._process()
 
     def _process(self) -> "subprocess.Popen[bytes]":
         name, value = PROGRESS_IN_LINES
@@ -158,21 +154,12 @@ class JobList:
             umask=0o077,
         )
 
-    def _end_waiting(self) -> None:
-        if self._waiting is not None:
-            self._waiting.kill()
-            self._waiting.communicate()
-            self._waiting = None
-
     def command(self, kind: str, arguments: Sequence[str], then: Callable[[Job], None] | None = None) -> Job:
         """Start a command of this project with --json. then: is called with the job when it is done."""
         with self._lock:
-            if self._waiting is not None and self._waiting.poll() is not None:
-                self._end_waiting()
-            process, self._waiting = self._waiting or self._process(), None
-            job = Job(len(self._jobs) + 1, kind, shlex.join(["marginals", *arguments]), process)
+            job = Job(len(self._jobs) + 1, kind, shlex.join(["marginals", *arguments]), self._process())
             self._jobs[job.number] = job
-        with suppress(OSError), process.stdin as stream:  # type: ignore[union-attr] # it may have ended
+        with suppress(OSError), job.process.stdin as stream:  # it may have ended
             stream.write(json.dumps([*arguments, "--json"]).encode())
         threading.Thread(target=self._watch, args=(job, then), daemon=True).start()
         return job
@@ -187,9 +174,6 @@ class JobList:
 
     def stop(self) -> None:
         """End all, and wait until they have ended."""
-        with self._lock:
-            self._is_over = True
-            self._end_waiting()
         running = [job for job in list(self._jobs.values()) if job.runs]
         for job in running:
             job.stop()
@@ -223,13 +207,16 @@ class JobList:
                 then(job)
         finally:
             job.done.set()
-            self.prepare()
 
 
 def _heard(job: Job, line: str) -> str:
     try:
         told = json.loads(line)
-        job.progress = (str(told["task"]), int(told["done"]), int(told["total"]))
+        task, done, total = str(told["task"]), int(told["done"]), int(told["total"])
+        if task == ANSWERED:
+            job.won = done
+        else:
+            job.progress = (task, done, total)
     except (ValueError, KeyError, TypeError, AttributeError):
         return line
     return ""

@@ -6,13 +6,13 @@ from decimal import Decimal
 from itertools import count
 from urllib.parse import urlencode
 
+import numpy as np
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from marginals.charts import ladder_picture
 from marginals.errors import InputError
 from marginals.files import csv_text
-from marginals.names import level_names
+from marginals.names import level_names, number_of
 from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import attribute_in, put
@@ -21,7 +21,7 @@ from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _MOST_NAMED = 300
-"""Values of a level whose names can be changed on a page."""
+"""Values of a level that a page lists, and puts into groups."""
 
 
 def show(window: Window, request: Request) -> Response:
@@ -36,7 +36,12 @@ def show(window: Window, request: Request) -> Response:
         raise InputError("there is no such attribute among those that are published")
     hierarchy = table.domain.hierarchy(name)
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
-    counts = table.cube.table(table.domain.mask({name: 0})).dense()
+    base = table.cube.table(table.domain.mask({name: 0})).dense()
+    counts = np.bincount(hierarchy.lift(0, level), base, minlength=hierarchy.size(level)).astype(np.int64).tolist()
+    shown = [
+        (label, f"fewer than {config.k:,} rows" if count < config.k else number_of(count, "row"))
+        for label, count in zip(hierarchy.labels[level], counts)
+    ]
     attribute = config.source.attributes.get(name, Attribute("ignored"))
     return window.page(
         "levels.html",
@@ -47,37 +52,31 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        picture=ladder_picture(hierarchy, counts, config.k),
-        least=config.k,
+        values=shown[:_MOST_NAMED],
+        word=table.codebook.in_words,
         attribute=attribute,
         offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
-        file_name=_file_of(window, name),
         editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,
         are_numbers=bool(attribute.intervals) or all(map(POINT.is_number, hierarchy.labels[0][:50])),
     )
 
 
+_STEPS = ("intervals", "start", "prefixes", "dates", "hierarchy", "labels")
+"""Keys that say how values merge."""
+
+
 def save(window: Window, request: Request) -> Response:
-    """Say how an attribute is generalized: by intervals, prefixes, dates, the file that it has, or not at all."""
+    """Say whether rare values are merged, or whether the steps are those of the config, or none but the values."""
     form, name = request.form, request.form.get("attribute", "")
-    kind, back = form.get("kind", "none"), _address(name, 0)
 
     def change(document: tomlkit.TOMLDocument) -> None:
         attribute_toml = attribute_in(document, name)
-        if kind != "hierarchy":
-            for key in ("intervals", "start", "prefixes", "dates", "hierarchy", "labels"):
-                if key != kind or not form.get(kind, "").strip():
-                    attribute_toml.pop(key, None)
-        if kind in ("intervals", "prefixes"):
-            put(attribute_toml, kind, [_number(text, kind) for text in _listed(form.get(kind, ""))])
-        if kind == "intervals" and form.get("start", "0").strip() not in ("", "0"):
-            attribute_toml["start"] = _number(form["start"].strip(), "start")
-        if kind == "dates":
-            put(attribute_toml, "dates", _listed(form.get("dates", "")))
+        for key in _STEPS if form.get("ladder") == "none" else ():
+            attribute_toml.pop(key, None)
         fitted = attribute_toml.get("ladder") if attribute_toml.get("ladder") in FITTED else FITTED[0]
         put(attribute_toml, "ladder", fitted if form.get("ladder") == "fitted" else None)
 
-    return window.edit(request, change, back, sentence=f"The levels of {name} are written.")
+    return window.edit(request, change, _address(name, 0), sentence=f"The levels of {name} are written.")
 
 
 def save_cuts(window: Window, request: Request) -> Response:
@@ -94,47 +93,22 @@ def save_cuts(window: Window, request: Request) -> Response:
     return _write(window, request, name, bands, 1, f"{name} has the bands that you cut.")
 
 
-def save_names(window: Window, request: Request) -> Response:
-    """Give the values of a level other names, and another order; those of one name are merged, where the first stands.
-
-    On level 0 they are put into groups.
-    """
-    form, name = request.form, request.form.get("attribute", "")
-    hierarchy = _hierarchy(window, name)
-    level = form.get("level", 0, type=int)
-    if not 0 <= level < hierarchy.height:
-        raise InputError("there is no such level")
-    size = hierarchy.size(level)
-    labels = [" ".join(form.get(f"name:{code}", "").split()) for code in range(size)]
-    order = [int(code) for code in form.getlist("code") if code.isdecimal() and len(code) < 9]
-    if sum(key.startswith("name:") for key in form) != size or sorted(order) != list(range(size)):
+def save_group(window: Window, request: Request) -> Response:
+    """Put several values of a level into one group, which has a name; at level 0 the groups become a level of their own."""
+    form, name, level = request.form, request.form.get("attribute", ""), request.form.get("level", 0, type=int)
+    hierarchy, chosen = _hierarchy(window, name), set(form.getlist("value"))
+    if not 0 <= level < hierarchy.height or not chosen <= set(hierarchy.labels[level]):
         raise InputError("the levels have changed since this page was loaded; load it again")
-    unnamed = next((code for code, label in enumerate(labels) if label in ("", SUPPRESSED)), None)
-    if unnamed is not None:
-        raise FieldError(f"name:{unnamed}", f'each value needs a name other than "{SUPPRESSED}"')
-    if form.get("move"):
-        order = _moved(order, *form["move"].split(":")[:2])
-    places = {code: place for place, code in enumerate(order)}
+    group = " ".join(form.get("group", "").split())
+    if group in ("", SUPPRESSED) or not chosen:
+        raise FieldError(
+            "group", f'tick the values that become one group, and give it a name other than "{SUPPRESSED}"'
+        )
     rows = [list(row) for row in hierarchy.rows()]
-    of_code = hierarchy.lift(0, level).tolist()
-    is_grouped = level == 0 and labels != list(hierarchy.labels[0])
-    for row, code in zip(rows, of_code):
-        if is_grouped:
-            row.insert(1, labels[code])
-        elif level:
-            row[level] = labels[code]
-    sorted_rows = [row for _, row in sorted(zip(of_code, rows), key=lambda coded: places[coded[0]])]
-    back_to = max(level, 1) if is_grouped else level
-    return _write(window, request, name, sorted_rows, back_to, f"The names of {name} are written.")
-
-
-def _moved(order: list[int], code: str = "", direction: str = "") -> list[int]:
-    if direction not in ("up", "down") or not code.isdecimal() or len(code) > 9 or int(code) not in order:
-        raise InputError("a value is moved up or down")
-    place = order.index(int(code))
-    to = min(max(place + (1 if direction == "down" else -1), 0), len(order) - 1)
-    order.insert(to, order.pop(place))
-    return order
+    for row in rows:
+        grouped = group if row[level] in chosen else row[level]
+        row[max(level, 1) : level + 1] = [grouped]
+    return _write(window, request, name, rows, max(level, 1), f"The group {group} of {name} is written.")
 
 
 def _write(window: Window, request: Request, name: str, rows: list[list[str]], level: int, sentence: str) -> Response:
@@ -177,13 +151,6 @@ def _listed(text: str) -> list[str]:
     return [part for part in re.split(r"[,;\s]+", text.strip()) if part]
 
 
-def _number(text: str, what: str) -> int | float:
-    number = POINT.number(text)
-    if number is None:
-        raise FieldError(what, f"{what} takes numbers, such as 5, 10, 20")
-    return float(number) if set(text) & set(".eE") else int(number)
-
-
 def _band(value: Decimal | None, cuts: list[Decimal]) -> str:
     """Return the name of the band that a number is in: "under 18", "18-29", "65 and over"."""
     if value is None:
@@ -203,5 +170,5 @@ ROUTES = (
     ("GET", "/levels", show),
     ("POST", "/levels", save),
     ("POST", "/levels/cuts", save_cuts),
-    ("POST", "/levels/names", save_names),
+    ("POST", "/levels/group", save_group),
 )

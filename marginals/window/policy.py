@@ -1,7 +1,7 @@
 """The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -17,8 +17,10 @@ from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import rules_of
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
+from marginals.publishing.wanted import WEIGHT
 from marginals.say.claims import claim_meaning, claim_title
-from marginals.tables.attribute import Harm, is_percent
+from marginals.steward import AS_THE_REST
+from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
@@ -47,13 +49,16 @@ def counted_by(preset: Preset) -> tuple[str, str, str]:
 
 _RECURSIVE = "The likeliest value is less than c times as likely as the l-th and all less likely ones together."
 
+_TYPED = "diversity:"
+"""Beginning of the name of a field with the diversity of a column."""
+
 KINDS = (
     ("entropy", "l", "What readers conclude about a person stays as uncertain as between l equally likely values."),
     ("distinct", "l", "At least l values stay possible for everybody."),
     ("simple", "l", "No value becomes likelier than 1 in l."),
     ("recursive", "c,l", _RECURSIVE),
 )
-"""Kinds of diversity that the form offers; any other is typed."""
+"""Kinds of diversity that the form explains."""
 
 
 def show(window: Window, _request: Request) -> Response:
@@ -84,10 +89,11 @@ def show(window: Window, _request: Request) -> Response:
         now=costs(table, policy.least("k_link") or 1, policy.least(preset.of_cells), texts),
         counts=[(key, COUNTED[key], getattr(policy, key)) for key in counted_by(preset)],
         kinds=KINDS,
-        demands=list(DEMANDS),
-        diversities=[(name, ", ".join(_listed(stated.get(name))), PROPOSED) for name in sensitive],
+        demands=[*DEMANDS, *(f"{kind}:" for kind, *_ in KINDS), NO_DIVERSITY],
+        diversities=[(name, stated.get(name) or PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
+        word=(Codebook() if table is None else table.codebook).word,
         rules=[(rules_of(name)[0], name in rules) for name in RULES],
         sensitive=sensitive,
         claims=_claims(policy, sensitive, counts_missing, table),
@@ -120,26 +126,19 @@ def save(window: Window, request: Request) -> Response:
     form = request.form
     config = window.config()
     counts = {key: _count(form, key) for key in counted_by(preset_of(config.policy))}
-    stated, of_each = stated_diversities(window, sensitive_of(config)), {}
-    for name, kind in ((key.removeprefix("kind:"), kind) for key, kind in form.items() if key.startswith("kind:")):
-        number = form.get(f"number:{name}", "").replace(" ", "")
-        if kind in (NO_DIVERSITY, *DEMANDS):
-            of_each[name] = kind
-        elif kind != "typed":
-            of_each[name] = f"{kind}:{number}"
-            try:
-                _ = parse_diversity(of_each[name])
-            except CriterionError as error:
-                raise FieldError(f"number:{name}", str(error)) from None
-        elif isinstance(text := stated.get(name), str):
-            of_each[name] = text
+    typed = {name.removeprefix(_TYPED): text.strip() for name, text in form.items() if name.startswith(_TYPED)}
+    for name, text in typed.items():
+        try:
+            _ = None if text in (NO_DIVERSITY, *DEMANDS) else parse_diversity(text)
+        except CriterionError as error:
+            raise FieldError(f"{_TYPED}{name}", str(error)) from None
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
         for key, value in counts.items():
             put(privacy, key, value)
-        _put_diversity(privacy, of_each)
+        _put_diversity(privacy, typed)
         files = [rule for rule in _listed(privacy.get("rules")) if rule not in RULES]
         put(privacy, "rules", [*files, *rules])
 
@@ -244,7 +243,7 @@ def save_preset(window: Window, request: Request) -> Response:
         for key, value in preset.search.items():
             put(search, key, value)
 
-    preset.require(config.source.unit.stated)
+    preset.require(config.source.unit.declared)
     return window.edit(request, change, "/search", sentence=f"The preset {preset.name} is written.")
 
 
@@ -264,23 +263,15 @@ def save_wanted(window: Window, request: Request) -> Response:
             )
     pairs = {frozenset(pair): list(pair) for pair in named}
 
-    def wanted(now: list[Any]) -> list[Any]:
-        entries = [entry for entry in now if len(entry["attributes"]) != 2 or frozenset(entry["attributes"]) in pairs]
-        known = {frozenset(entry["attributes"]) for entry in entries}
-        return entries + [{"attributes": names} for pair, names in pairs.items() if pair not in known]
-
-    answer = want(window, request, wanted, "/search")
-    if "search" in form and not window.is_refused:
-        window.search()
-    return answer
-
-
-def want(window: Window, request: Request, wanted: Callable[[list[Any]], list[Any]], back: str) -> Response:
-    """Write the wanted analyses that a function makes of those that are there."""
+    def is_named(entry: Mapping[str, Any]) -> bool:
+        return len(entry["attributes"]) == 2 and entry.get("weight", WEIGHT) > AS_THE_REST
 
     def change(document: tomlkit.TOMLDocument) -> None:
         now = list(document.unwrap().get("search", {}).get("wanted", []))
-        if (entries := wanted(now)) == now:
+        entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
+        known = {frozenset(entry["attributes"]) for entry in entries}
+        entries += [{"attributes": names} for pair, names in pairs.items() if pair not in known]
+        if entries == now:
             return
         search = section(document, "search")
         search.pop("wanted", None)
@@ -289,7 +280,10 @@ def want(window: Window, request: Request, wanted: Callable[[list[Any]], list[An
             for entry in entries:
                 search["wanted"].append(tomlkit.item(entry))
 
-    return window.edit(request, change, back, sentence="The wanted analyses are written.")
+    answer = window.edit(request, change, "/search", sentence="The questions are written.")
+    if "search" in form and not window.is_refused:
+        window.search()
+    return answer
 
 
 def _count(form: Mapping[str, str], key: str) -> int | None:

@@ -11,8 +11,8 @@ from checks.diversity.registry import PRESETS, parse_diversity
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.config.harm import share_in_words
 from marginals.config.presets import Preset, preset_of
+from marginals.messages import share_in_words
 from marginals.names import number_of
 from marginals.publishing.harmful import about_harm, known_values
 from marginals.publishing.policy import NO_DIVERSITY, Policy

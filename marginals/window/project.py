@@ -4,7 +4,7 @@ import difflib
 import re
 import threading
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from hashlib import sha256
@@ -19,6 +19,8 @@ from marginals.config.release_toml import Config, config_of
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
 from marginals.output import holds_bundle
+from marginals.publishing.policy import NO_DIVERSITY
+from marginals.tables.attribute import Role
 from marginals.tables.files import files_at
 from models.errors import MarginalsError
 
@@ -192,6 +194,9 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 
 _MOST_BYTES = 1 << 20
 
+_MOST_SHOWN = 50
+"""Texts of a config that pages were made of, at most."""
+
 
 def releases_in(project: Project) -> list[str]:
     """The releases in the folder of a project, by their names; the one that was published last comes first."""
@@ -213,10 +218,23 @@ def changed_since(project: Project, config: Config, release: str) -> list[str]:
 
 
 class OlderVersionError(InputError):
-    """An edit was based on a version of the config that is not the one that stands there now."""
+    """An edit was based on another version of the config than stands there now.
 
-    def __init__(self) -> None:
+    both: the keys that both edits are about, with the value of this one and that of the other.
+    """
+
+    def __init__(self, both: Mapping[str, tuple[object, object]] | None = None) -> None:
         super().__init__("the config was changed since this page was loaded, so nothing was written")
+        self.both = both or {}
+
+
+def flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yield the keys of a config that hold no section, each with its value."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flat(value, (*above, key))
+        else:
+            yield (*above, key), value
 
 
 @dataclass(frozen=True)
@@ -234,6 +252,7 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._kept: tuple[str, Config] | None = None
+        self._shown: dict[str, str] = {}
 
     @property
     def text(self) -> str:
@@ -250,12 +269,13 @@ class ConfigFile:
         content = self.text if text is None else text
         stamp = self._version_of(content)
         cached = self._kept
-        if cached is not None and cached[0] == stamp and not cached[1].rules and not cached[1].ladders:
-            return cached[1]  # it follows from the text and the hierarchy files alone
+        if cached is not None and cached[0] == stamp:
+            return cached[1]
         self.project.require_inside(content)
         config = config_of(self.path, content)
-        if config.population is None and not any(a.population for a in config.source.attributes.values()):
-            self._kept = (stamp, config)
+        others = config.population or config.source.ladders or config.policy.rules
+        if not others and not any(a.population for a in config.source.attributes.values()):
+            self._kept = (stamp, config)  # it follows from the text and the hierarchy files alone
         return config
 
     def problem(self, text: str | None = None) -> ConfigProblem | None:
@@ -285,8 +305,11 @@ class ConfigFile:
 
     @property
     def version(self) -> str:
-        """Digest of the config and the hierarchy files that it names."""
-        return self._version_of(self.text)
+        """Digest of the config and the hierarchy files that it names; its text is kept, for edits that are based on it."""
+        text = self.text
+        version = self._version_of(text)
+        self._shown = {**dict(list(self._shown.items())[-_MOST_SHOWN:]), version: text}
+        return version
 
     def _version_of(self, text: str) -> str:
         digest = sha256(text.encode())
@@ -300,16 +323,40 @@ class ConfigFile:
     def edit(self, version: str, change: Change, files: dict[str, bytes] | None = None) -> str:
         """Change it, and return what was written, as `diff -u` shows it; empty if nothing was.
 
-        version: what the change is based on. files: written before it, by their paths in the folder. Raises
-        OlderVersionError where another version stands there by now, InputError where the change would make a config
-        that cannot be read; then nothing is written.
+        version: what the change is based on; if another one stands there by now, only the keys that the change concerns are
+        written. files: written before it, by their paths in the folder. Raises OlderVersionError if both edits concern one
+        key, InputError if the change would make a config that cannot be read; then nothing is written.
         """
         with self._lock:
-            if version != self.version:
-                raise OlderVersionError
+            now = self.version
+            if version != now:
+                change = self._merging(version, change, is_alone=not files)
             document = self.document
             change(document)
-            return self.replace(version, tomlkit.dumps(document), files)
+            return self.replace(now, tomlkit.dumps(document), files)
+
+    def _merging(self, version: str, change: Change, *, is_alone: bool) -> Change:
+        """Return a change of the keys alone that another one changes in the config of an older version."""
+        base = self._shown.get(version)
+        if base is None or not is_alone or base == self.text:
+            raise OlderVersionError
+        document = tomlkit.parse(base)
+        change(document)
+        before, mine, now = map(dict, map(flat, (tomllib.loads(base), document.unwrap(), self.plain)))
+        edited = {key: mine.get(key) for key in {**before, **mine} if before.get(key) != mine.get(key)}
+        both = {
+            key: (mine.get(key), now.get(key)) for key in edited if now.get(key) not in (before.get(key), mine.get(key))
+        }
+        if both:
+            raise OlderVersionError({": ".join(key[1:]): values for key, values in both.items()})
+
+        def merged(document: tomlkit.TOMLDocument) -> None:
+            sensitive = sensitive_in(document)
+            for (*above, key), value in edited.items():
+                put(section(document, *above), key, value)
+            keep_diversity(document, sensitive)
+
+        return merged
 
     def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> str:
         """Write another text in its place, as `edit` does. Raises as that does."""
@@ -356,6 +403,25 @@ def attribute_in(document: Any, name: str) -> Any:
     if name not in attributes:
         raise InputError("there is no such attribute in the config")
     return attributes[name]
+
+
+def sensitive_in(document: Mapping[str, object]) -> list[str]:
+    """The columns that a config gives the role "sensitive"."""
+    attributes: Mapping[str, Mapping[str, object]] = document.get("attributes", {})  # type: ignore[assignment]
+    return [name for name, attribute in attributes.items() if attribute.get("role") == Role.SENSITIVE.value]
+
+
+def keep_diversity(document: tomlkit.TOMLDocument, before: Sequence[str]) -> None:
+    """Leave out the diversity of columns that are not sensitive; "none", said on purpose, is of the columns before only."""
+    privacy, sensitive = document.get("privacy", {}), sensitive_in(document)
+    demanded = privacy.get("diversity")
+    if isinstance(demanded, dict):
+        for name in [name for name in demanded if name not in sensitive]:
+            del demanded[name]
+    elif demanded == NO_DIVERSITY and not set(sensitive) <= set(before):
+        put(privacy, "diversity", {name: NO_DIVERSITY for name in sensitive if name in before})
+    if not sensitive or privacy.get("diversity") == {}:
+        privacy.pop("diversity", None)
 
 
 def put(table: Any, key: str, value: object) -> None:

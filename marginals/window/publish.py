@@ -1,8 +1,9 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -14,20 +15,22 @@ from marginals.bundle.content import REPORT
 from marginals.bundle.replacement import replacement_beside
 from marginals.bundle.signature import SIGNATURE, has_password
 from marginals.bundle.writing import write_keys
+from marginals.decision import Approval
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
-from marginals.named_rules import rules_of
 from marginals.names import number_of
-from marginals.publishing.policy import Policy
-from marginals.say.claims import counts_below
-from marginals.say.decision import decision_words, verdict_line
+from marginals.say.decision import approval_lines, decision_words, verdict_line
 from marginals.say.sentences import by_readers, sentences_of
 from marginals.say.table import dropped_lines, left_out_lines, whose_lines
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
+from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.window import Window, sensitive_of
+
+OFFICES = {"signer": "Name and office", "officer": "Data protection officer"}
+"""Who signs, by the field of the form; the names stay beside the table."""
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
 """Questions to a release, with the titles of the answers."""
@@ -36,42 +39,27 @@ _LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
 
-LOOKED = "I have looked at what leaves the house, its labels too, and it may."
-"""The sentence that a person must tick."""
+LOOKED = (
+    "I have looked at these tables and their labels, and they may be published. Each column has the right role. No other "
+    "table about these people is published, or I named it."
+)
+"""The statement that a person must tick."""
 
 _TITLE = "What was looked at before a release was published"
 
 
 @dataclass(frozen=True)
-class CheckedItem:
-    """A finding as a sentence. is_right: whether nothing need be done. page, link: where it is changed."""
+class OpenPoint:
+    """Sentence on what is worth a second look. page, link: where it is changed.
+
+    is_must: whether nothing is published before. is_usual: whether it is true of most tables.
+    """
 
     sentence: str
-    is_right: bool = True
     page: str = ""
     link: str = ""
-
-
-@dataclass(frozen=True)
-class Checklist:
-    """must: what no release may lack; should: what is worth a second look."""
-
-    must: Sequence[CheckedItem]
-    should: Sequence[CheckedItem]
-
-    def require(self, looked: bool) -> None:
-        """Raises InputError where something is missing that must be."""
-        if wrong := next((item for item in self.must if not item.is_right), None):
-            raise InputError(wrong.sentence.rstrip("."))
-        if not looked:
-            raise InputError(f'look at what leaves the house, then tick "{LOOKED}"')
-
-    def text(self, release: str, config: str) -> str:
-        """Return the text of the file. release, config: their names."""
-        parts = [f"{_TITLE}: {release}, from {config}", ""]
-        for tier, items in (("Must", (*self.must, CheckedItem(LOOKED))), ("Should", self.should)):
-            parts += [tier, *(f"[{'x' if item.is_right else ' '}] {item.sentence}" for item in items), ""]
-        return "\n".join(parts)
+    is_must: bool = False
+    is_usual: bool = False
 
 
 def kept_at(release: Path) -> Path:
@@ -88,12 +76,14 @@ def show(window: Window, request: Request) -> Response:
     chosen = request.args.get("release", "")
     chosen = chosen if chosen in there else there[0] if there else ""
     jobs = [(title, window.jobs.latest(kind)) for kind, title in _JOBS.items()]
+    source = window.config().source
     return window.page(
         "publish.html",
         "publish",
         counted=window.counting.table(),
         imprint=window.config().imprint,
-        checklist=_checklist(window),
+        points=_open_points(window, found),
+        whose=_unit(source.unit.columns, source.rows_per_person, source.one_row),
         looked=LOOKED,
         found=found,
         decision=None if found is None or found.decision is None else decision_words(found.decision),
@@ -105,84 +95,57 @@ def show(window: Window, request: Request) -> Response:
         changed=changed_since(window.project, window.config(), chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
+        offices=OFFICES,
         has_key=(folder / _SECRET).is_file(),
         password=_password(window),
     )
 
 
-def _checklist(window: Window) -> Checklist:
+def _open_points(window: Window, found: Candidate | None) -> list[OpenPoint]:
     config, table = window.config(), window.counting.table().value
-    policy, ledgers = config.policy, ", ".join(sorted(f.parent.name for f in window.project.folder.glob("*/head.json")))
-    must, found, sensitive = [], window.candidates.found(), sensitive_of(config)
+    policy, sensitive, points = config.policy, sensitive_of(config), list[OpenPoint]()
     if silent := policy.silent_on(sensitive):
         said = f"Nothing is demanded of {', '.join(silent)}, so it cannot be published."
-        must.append(CheckedItem(said, False, "/policy", "A demand is proposed"))
-    elif sensitive:
-        must.append(CheckedItem("Each sensitive column has a demand, or none on purpose."))
+        points.append(OpenPoint(said, "/policy", "A demand is proposed", is_must=True))
     if found is None:
         said = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
         if (candidates := window.candidates.all()) and (changes := window.candidates.changes(candidates[-1])):
             said += f" Changed since candidate {candidates[-1].number}: {', '.join(changes)}."
-        must.append(CheckedItem(said, False, "/search", "Search"))
-    if ledgers:
+        points.append(OpenPoint(said, "/search", "Search", is_must=True))
+    if ledgers := ", ".join(sorted(file.parent.name for file in window.project.folder.glob("*/head.json"))):
         said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
-        must.append(CheckedItem(said, False))
-    should = [_rows(table, policy.least("min_cell"), config.source.unit.columns), _whose(config.source, table)]
+        points.append(OpenPoint(said, is_must=True))
+    if table is None:
+        points.append(OpenPoint("The rows are being counted."))
+    else:
+        points += _points_of_rows(table, policy.least("min_cell"), config.source)
     if undemanded := policy.undemanded(sensitive):
         are = "is" if len(undemanded) == 1 else "are"
-        said = (
-            f"Nothing is demanded, on purpose, of how varied {', '.join(undemanded)} {are} among people who agree in other "
-            "columns."
-        )
-        should.append(CheckedItem(said, False, "/policy", "Demand something"))
-    if sensitive:
-        should.append(_smallest(policy, sensitive, None if found is None else found.smallest_sensitive_count))
-    if rules := rules_of(policy.rules):
-        should.append(CheckedItem(f"The rules {', '.join(rule.name for rule in rules)} are demanded."))
-    else:
-        should.append(CheckedItem("No agency's rule is demanded.", False, "/policy", "Name one if your house has one"))
+        said = f"Nothing is demanded, on purpose, of how varied {', '.join(undemanded)} {are} among people who agree in"
+        points.append(OpenPoint(f"{said} other columns.", "/policy", "Demand something"))
+    if not policy.rules:
+        said = "No agency's rule is demanded."
+        points.append(OpenPoint(said, "/policy", "Name one if your house has one", is_usual=True))
     if not ledgers:
         said = (
             "There is no ledger. If this table changes and is published again, the changes could tell of single people: a "
             f"ledger, begun with the first release, keeps account of them. To begin one, {_LEDGER}."
         )
-        should.append(CheckedItem(said, False))
-    return Checklist(must, should)
+        points.append(OpenPoint(said, is_usual=True))
+    return points
 
 
-def _smallest(policy: Policy, sensitive: Sequence[str], smallest: int | None) -> CheckedItem:
-    """The item on small counts with a sensitive value. smallest: in the candidate."""
-    least = max(policy.least("min_cell") or 1, policy.min_published_cell or 1)
-    if smallest:
-        said = f"The smallest count with a sensitive value is {smallest:,}, in what was found under this config."
-    elif least > 1:
-        said = f"No count with a sensitive value will be {counts_below(least)}."
-    else:
-        said = f"A count of {', '.join(sensitive)} may be as small as 1, since k holds for the other columns."
-    if least > 1:
-        return CheckedItem(said)
-    said += " A rare value may be seen to be one person's: min_cell forbids small counts of any kind."
-    return CheckedItem(said, False, "/policy", "Demand it")
-
-
-def _rows(table: Table | None, least: int | None, people: Sequence[str]) -> CheckedItem:
-    if table is None:
-        return CheckedItem("The rows are being counted.", False)
-    left_out = "".join(f" {line}" for line in left_out_lines(table))
-    if not table.missing:
-        return CheckedItem(f"All {table.rows:,} rows count; none lacks a value.{left_out}")
-    dropped = dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, people)
-    return CheckedItem(" ".join(dropped) + left_out, False)
-
-
-def _whose(source: TableSource, table: Table | None) -> CheckedItem:
-    is_said = source.unit.stated is not None
-    if table is not None and not is_said and table.repeating:
-        said = f"{'; '.join(map(str, table.repeating))}."
-        return CheckedItem(said, False, "/table", "Say whose rows these are")
-    if table is not None and table.copies > 1:
-        return CheckedItem(" ".join(whose_lines(table)), False, "/table", "Say whose rows these are")
-    return CheckedItem(_unit(source.unit.columns, source.rows_per_person, source.one_row), is_said)
+def _points_of_rows(table: Table, least: int | None, source: TableSource) -> Iterator[OpenPoint]:
+    people = source.unit.columns
+    lines = [*dropped_lines(table.whole.rows + table.left_out, table.missing, table.missing_in, least, people)]
+    if lines := [*(lines if table.missing else []), *left_out_lines(table)]:
+        yield OpenPoint(" ".join(lines))
+    if source.unit.declared is None and table.repeating:
+        yield OpenPoint(f"{'; '.join(map(str, table.repeating))}.", "/table", "Say whose rows these are")
+    elif table.copies > 1:
+        yield OpenPoint(" ".join(whose_lines(table)), "/table", "Say whose rows these are")
+    elif source.unit.declared is None:
+        yield OpenPoint(_unit(people, source.rows_per_person, source.one_row), "/table", "Say whose rows these are")
 
 
 def _unit(people: Sequence[str], most: Any, one_row: str | None) -> str:
@@ -206,10 +169,13 @@ def publish(window: Window, request: Request) -> Response:
     """Write the release that was looked at; a form that was filled in beside another one is refused."""
     form, config = request.form, window.file.path.name
     out = _folder_name(window, form.get("out", "release").strip() or "release")
-    checklist, place = _checklist(window), kept_at(window.project.folder / out)
-    checklist.require("looked" in form)
-    found, sign = window.candidates.found(), _SECRET if form.get("sign") else None
-    if found is None or not found.identity or form.get("approved") != found.identity:
+    found, place = window.candidates.found(), kept_at(window.project.folder / out)
+    points, sign = _open_points(window, found), _SECRET if form.get("sign") else None
+    if wrong := next((point for point in points if point.is_must), None):
+        raise InputError(wrong.sentence.rstrip("."))
+    if "looked" not in form:
+        raise InputError(f'look at what is published, then tick "{LOOKED}"')
+    if found is None or found.decision is None or not found.identity or form.get("approved") != found.identity:
         raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
     if sign is not None and not (window.project.folder / _SECRET).is_file():
         raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
@@ -225,13 +191,21 @@ def publish(window: Window, request: Request) -> Response:
 
         window.tell(window.file.edit(form.get("version", ""), entitle), "Title and imprint are written.")
     window.config().require_collections()
-    listed = checklist.text(out, config)
+    approval = Approval(
+        found.decision,
+        found.digest,
+        {name: attribute.role.value for name, attribute in window.config().source.attributes.items()},
+        is_reviewed=not window.config().unconfirmed,
+        names={office: " ".join(form.get(field, "").split()) for field, office in OFFICES.items()},
+        statement=LOOKED,
+    )
+    lines = [f"{_TITLE}: {out}, from {config}, {date.today()}", *approval_lines(approval, out), "Open:"]
     window.candidates.publish(found, found.identity, out, sign)
-    replace_file(place, listed.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
-    told = "" if found.decision is None else verdict_line(found.decision)
+    content = "\n".join([*lines, *(f"[ ] {point.sentence}" for point in points), ""])
+    replace_file(place, content.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
     command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
     said = f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
-    window.say(f"{said} {told}", shlex.join(command))
+    window.say(f"{said} {verdict_line(found.decision)}", shlex.join(command))
     return _verified(window, out)
 
 

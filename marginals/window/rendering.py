@@ -1,6 +1,5 @@
 """Pages of the window: filled templates, and forms that keep what was typed."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -11,7 +10,7 @@ from markupsafe import Markup
 
 from marginals.errors import InputError
 from marginals.pages.release_page import environment
-from marginals.pairs import KINDS_IN_WORDS, SIGNS
+from marginals.pairs import SIGNS
 
 if TYPE_CHECKING:
     import jinja2
@@ -21,9 +20,6 @@ def rendered(name: str, /, **content: object) -> bytes:
     """A template, filled in, in UTF-8."""
     return _environment().get_template(name).render(content).encode("utf-8", "replace")
 
-
-NOTHING = "\N{EN DASH}"
-"""The mark in a table where there is no number."""
 
 TIMES = " \N{MULTIPLICATION SIGN} "
 """The sign between attributes of one table."""
@@ -53,8 +49,7 @@ def prepare() -> None:
 def _environment() -> "jinja2.Environment":
     made = environment("marginals.window", "marginals.pages")
     made.filters["thousands"] = lambda number: f"{number:,}"
-    made.filters["percent"] = lambda share: f"{100 * share:.3g} %"
-    made.globals.update(kinds_in_words=KINDS_IN_WORDS, signs=SIGNS, json=json.dumps)
+    made.globals.update(signs=SIGNS)
     return made
 
 

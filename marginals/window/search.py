@@ -1,122 +1,63 @@
 """Search: looks for releases in the background, keeps what it finds side by side, and shows what stood in the way."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from checks.diversity.registry import parse_diversity
-from checks.privacy_constraint import too_many_margins
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
-from marginals.publishing.policy import SENSITIVE_MARGINS
-from marginals.publishing.wanted import WEIGHT
+from marginals.say.decision import decision_lines
+from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.policy import QUESTIONS, want
+from marginals.window.jobs import SEARCH, Job
+from marginals.window.policy import QUESTIONS
 from marginals.window.project import attribute_in, put, section
-from marginals.window.rendering import NOTHING, TIMES
+from marginals.window.rendering import TIMES
 from marginals.window.window import Window
-from models.search.problem import too_many_attributes
-
-_COMPARED = (
-    "privacy.k_link",
-    "privacy.k_combinatorial",
-    "privacy.min_cell",
-    "privacy.rules",
-    "privacy.diversity",
-    "search.strategy",
-    "search.max_sensitive_margins",
-    "base.table",
-    "search.wanted",
-)
-"""Keys by which candidates are told apart."""
 
 
 def show(window: Window, _request: Request) -> Response:
     """The page."""
     candidates, settings = window.candidates.all(), window.file.plain
-    config, found = window.config(), window.candidates.found()
-    kinds = {} if found is None or found.pairs is None else found.pairs.kinds
-    pairs = [each.attributes for each in config.policy.analyses if len(each.attributes) == 2]
-    asked = [(first, second, kinds.get((first, second), "unpublished" if found else "")) for first, second in pairs]
-    preset = preset_of(config.policy)
+    config, found, job = window.config(), window.candidates.found(), window.jobs.latest(SEARCH)
+    analyses = config.policy.analyses
+    pairs = [each.attributes for each in analyses if len(each.attributes) == 2 and each.weight > AS_THE_REST]
+    asked = [(first, second, _state_of((first, second), job, found)) for first, second in pairs]
     return window.page(
         "search.html",
         "search",
-        job=window.jobs.latest("search"),
-        candidates=candidates,
-        compared=compared(candidates),
-        numbers=numbers(candidates),
-        blocked={c.number: remedies(c) for c in candidates},
-        same={c.number for c in candidates if c.fits(settings)},
+        job=job,
+        candidates=[
+            (candidate, window.candidates.changes(candidate), remedies(candidate), _lines_of(candidate))
+            for candidate in reversed(candidates)
+        ],
         found=found,
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
         questions=[*asked, *[("", "", "")] * max(QUESTIONS - len(asked), 1)],
-        larger=[each for each in config.policy.analyses if len(each.attributes) != 2],
+        others=[TIMES.join(each.attributes) for each in analyses if each.attributes not in pairs],
         presets=list(PRESETS.values()),
-        preset=preset,
+        preset=preset_of(config.policy),
     )
 
 
-def compared(candidates: Sequence[Candidate]) -> list[tuple[str, list[str]]]:
-    """The keys in which candidates differ, and each candidate's value; k_link and the diversity always."""
-    values = {key: [_at(candidate.settings, key) for candidate in candidates] for key in _COMPARED}
-    always = ("privacy.k_link", "privacy.diversity")
-    return [(key, stated) for key, stated in values.items() if len({*stated}) > 1 or key in always]
+def _state_of(pair: tuple[str, str], job: Job | None, found: Candidate | None) -> str:
+    """Return what became of a question: its kind in what was found, or whether the search that runs has answered it."""
+    if job is not None and job.runs:
+        is_told = frozenset(pair) in job.answered
+        return "" if not is_told else "ahead" if job.answered[frozenset(pair)] else "behind"
+    kinds = {} if found is None or found.pairs is None else found.pairs.kinds
+    return kinds.get(pair, "unpublished" if found else "")
 
 
-def _at(settings: Mapping[str, Any], key: str) -> str:
-    value: Any = settings
-    for part in key.split("."):
-        value = value.get(part) if isinstance(value, Mapping) else None
-    if value is None:
-        return NOTHING
-    if isinstance(value, list):
-        return "; ".join(
-            TIMES.join(entry["attributes"]) if isinstance(entry, Mapping) else str(entry) for entry in value
-        )
-    if isinstance(value, Mapping):
-        return ", ".join(f"{name} {entry}" for name, entry in value.items())
-    return str(value)
-
-
-def numbers(candidates: Sequence[Candidate]) -> list[tuple[str, str, list[str]]]:
-    """Rows of results: name, meaning, and each candidate's number."""
-
-    def row(
-        name: str, meaning: str, value: Callable[[Candidate], Any], form: str = ".4g"
-    ) -> tuple[str, str, list[str]]:
-        values = (None if c.error else value(c) for c in candidates)
-        return name, meaning, [NOTHING if v is None else format(v, form) for v in values]
-
-    def wanted_error(attributes: tuple[str, ...]) -> Callable[[Candidate], float | None]:
-        return lambda c: next((t["kl_divergence"] for t in _wanted(c) if tuple(t["attributes"]) == attributes), None)
-
-    wanted = dict.fromkeys(tuple(table["attributes"]) for c in candidates for table in _wanted(c))
-    return [
-        row("Tables", "published together", lambda c: len(c.answer["margins"])),
-        row("KL divergence", "nats to the data; smaller is nearer", lambda c: c.answer["kl_divergence"], ".3f"),
-        row("Two-way tables", "mean total variation at base values", _error("two_way", "mean"), ".3g"),
-        row("Random counts", "median relative error", _error("counts", "median"), ".3g"),
-        row("Largest risk", "1 in the fewest rows that share a cell", lambda c: c.largest_risk),
-        row(
-            "Smallest sensitive count",
-            "rows of a published cell that includes what is sensitive",
-            lambda c: c.smallest_sensitive_count,
-            "",
-        ),
-        row("Left out", "rows that lack a value", lambda c: (c.answer.get("dropped") or {}).get("rows"), ","),
-        row("Seconds", "of the search", lambda c: round(c.seconds, 1)),
-        *(row(TIMES.join(names), "wanted; nats from the data", wanted_error(names)) for names in wanted),
-    ]
-
-
-def _error(kind: str, part: str) -> Callable[[Candidate], float | None]:
-    return lambda candidate: candidate.answer.get("errors", {}).get(kind, {}).get(part)
+def _lines_of(candidate: Candidate) -> list[str]:
+    decision = candidate.decision
+    return [] if decision is None else list(decision_lines(decision, f"Candidate {candidate.number}"))
 
 
 def _wanted(candidate: Candidate) -> list[dict[str, Any]]:
@@ -135,22 +76,12 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[Button]]]:
         blocked.append((f"Nothing is published of {name}: {reason}", _for_attribute(settings, name)))
     for reason, moves in list((answer.get("binding") or {}).items())[:4]:
         moved = "move that would tell more was" if moves == 1 else "moves that would tell more were"
-        blocked.append((f"{moves:,} {moved} refused at the end: {reason}", _for_limit(settings, reason)))
+        blocked.append((f"{moves:,} {moved} refused at the end: {reason}", []))
     if candidate.error:
         blocked.append((candidate.error, _for_error(settings, answer.get("remedies", {}))))
     for table in _wanted(candidate):
         if table.get("obstacle"):
             blocked.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", []))
-    for tried in answer.get("suggestions", []):
-        if tried.get("weight") is None:
-            continue
-        (first, second), weight = tried["attributes"], f"{tried['weight']:g}"
-        said = (
-            f"{first} and {second} lose what they have in common: their table is off by {tried['error']:.3f}. Wanted with "
-            f"weight {weight} it is off by {tried['error_then']:.3f}, at a price of {tried['price']:.3f} nats"
-        )
-        fields = {"remedy": "want", "first": first, "second": second, "weight": weight}
-        blocked.append((said, [(f"Want {first}{TIMES}{second}", fields)]))
     return blocked
 
 
@@ -160,17 +91,6 @@ def _for_attribute(settings: Mapping[str, Any], name: str) -> list[Button]:
     if stated.get("ladder") in FITTED or stated.get("role") == Role.SENSITIVE.value:
         return [leave_out]
     return [(f"Fit the levels of {name} to the table", {"remedy": "fit", "attribute": name}), leave_out]
-
-
-def _for_limit(settings: Mapping[str, Any], reason: str) -> list[Button]:
-    limits = settings.get("search", {})
-    most, more = limits.get("max_sensitive_margins", SENSITIVE_MARGINS), limits.get("max_attributes")
-    if reason == too_many_margins(most):
-        fields = {"remedy": "sensitive", "most": str(most + 2)}
-        return [(f"Allow {most + 2} tables with a sensitive attribute", fields)]
-    if more is not None and reason == too_many_attributes(more):
-        return [(f"Allow tables of {more + 1} attributes", {"remedy": "attributes", "most": str(more + 1)})]
-    return []
 
 
 def _for_error(settings: Mapping[str, Any], remedies: Mapping[str, Mapping[str, str]]) -> list[Button]:
@@ -189,19 +109,11 @@ def _for_error(settings: Mapping[str, Any], remedies: Mapping[str, Mapping[str, 
 def mend(window: Window, request: Request) -> Response:
     """Make the remedy that a button stands for."""
     form, kind = request.form, request.form.get("remedy", "")
-    if kind == "want":
-        pair = (form.get("first", ""), form.get("second", ""))
-        if not set(pair) <= set(window.config().source.used):
-            raise InputError("there is no such attribute in the config")
-        added = {"attributes": list(pair), "weight": form.get("weight", WEIGHT, type=float)}
-        return want(window, request, lambda now: [*(e for e in now if {*e["attributes"]} != {*pair}), added], "/search")
-    name, demand, most = form.get("attribute", ""), form.get("demand", ""), form.get("most", 3, type=int)
+    name, demand = form.get("attribute", ""), form.get("demand", "")
     settings: dict[str, tuple[tuple[str, ...], object]] = {
         "fit": (("attributes", name, "ladder"), "fitted"),
         "ignore": (("attributes", name, "role"), "ignored"),
         "diversity": (("privacy", "diversity", name) if name else ("privacy", "diversity"), demand),
-        "sensitive": (("search", "max_sensitive_margins"), most),
-        "attributes": (("search", "max_attributes"), most),
         "base": (("base", "table"), "none"),
         "time": (("search", "time_limit"), form.get("seconds", 60.0, type=float)),
     }

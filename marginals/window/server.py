@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import json
 import socket
 import sys
 import tempfile
@@ -22,7 +21,6 @@ from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file
 from marginals.window import explore, levels, policy, publish, search, table
 from marginals.window.gate import LARGEST_FORM, Gate, guarded
-from marginals.window.jobs import Job
 from marginals.window.project import OlderVersionError, Project
 from marginals.window.rendering import prepare, rendered, script, style_sheet
 from marginals.window.window import STEPS, Window
@@ -53,7 +51,6 @@ class Application:
             ("GET", "/", lambda window, _: window.back("/explore" if window.project.config is None else "/table")),
             ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
-            ("GET", "/jobs/<int:number>/events", _events),
             ("POST", "/jobs/<int:number>/stop", _stop_job),
             ("POST", "/jobs/<int:number>/keep", _keep_job),
             ("POST", "/stop", _stop),
@@ -87,19 +84,19 @@ class Application:
         try:
             refusal = gate.refusal(request)
         except (ClientDisconnected, TimeoutError, ConnectionError):
-            return _bare("refused.html", 400, sentence="The request ended before it was whole.")
+            return _bare("Refused", 400, "The request ended before it was whole.")
         except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
             refusal = "The request cannot be read."
         if refusal:
             method = request.method if request.method in _METHODS else "another method"
             print(f"refused: {method}: {refusal}", file=sys.stderr)
-            return _bare("refused.html", 403, sentence=refusal)
+            return _bare("Refused", 403, refusal)
         try:
             if gate.enters(request):
-                return gate.remember(_bare("enter.html", root=gate.root))
+                return gate.remember(Response(rendered("enter.html", root=gate.root), mimetype="text/html"))
             return self._routed(request)
-        except OlderVersionError:
-            return window.conflict(request)
+        except OlderVersionError as error:
+            return window.conflict(request, error)
         except MarginalsError as error:
             sentence = _begun(f"{error}.")
             if request.method == "POST":
@@ -126,12 +123,13 @@ class Application:
         return answer(self.window, request, **values)  # type: ignore[no-any-return]
 
 
-def _bare(template: str, status: int = 200, **content: str) -> Response:
-    return Response(rendered(template, **content), status=status, mimetype="text/html")
+def _bare(name: str, status: int, sentence: str, **content: str) -> Response:
+    page = rendered("sentence.html", frameless=True, name=name, sentence=sentence, **content)
+    return Response(page, status=status, mimetype="text/html")
 
 
 def _failed(window: Window, sentence: str, status: int) -> Response:
-    return window.page("failed.html", "", status, sentence=sentence)
+    return window.page("sentence.html", "", status, frameless=False, name="Not possible", sentence=sentence)
 
 
 def _stop_job(window: Window, request: Request, number: int) -> Response:
@@ -153,26 +151,8 @@ def _keep_job(window: Window, request: Request, number: int) -> Response:
 
 def _stop(window: Window, _request: Request) -> Response:
     window.stopping.set()
-    return _bare("stopped.html", root=window.gate.root)
-
-
-def _events(window: Window, _request: Request, number: int) -> Response:
-    job = window.jobs.get(number)
-    if job is None:
-        return _failed(window, "There is no such job.", 404)
-    return Response(_progress(window, job), mimetype="text/event-stream")
-
-
-def _progress(window: Window, job: Job) -> Iterator[bytes]:
-    last = ""
-    while not window.stopping.is_set():
-        ended = job.done.wait(0.2)
-        told = json.dumps({"said": job.said, "seconds": round(job.elapsed, 1), "state": job.state})
-        if told != last:
-            last = told
-            yield f"data: {told}\n\n".encode()
-        if ended:
-            return
+    said = "What was written stays. Open it again with: marginals open."
+    return _bare("The window is closed", 200, said, root=window.gate.root)
 
 
 def _begun(sentence: str) -> str:

@@ -1,6 +1,6 @@
 """The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import tomlkit
@@ -8,11 +8,10 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.config.questions import guesses_in, questions_of, without_question
 from marginals.errors import InputError
-from marginals.publishing.policy import NO_DIVERSITY
 from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.people import columns_of
-from marginals.window.project import OlderVersionError, put, section
+from marginals.window.project import OlderVersionError, keep_diversity, put, section, sensitive_in
 from marginals.window.rendering import FieldError
 from marginals.window.window import NAMES_PEOPLE, Window
 from models.errors import MarginalsError
@@ -42,7 +41,7 @@ def show(window: Window, request: Request) -> Response:
     for name in dict.fromkeys([*counted, *attributes]):
         attribute, counts = attributes.get(name, Attribute("ignored")), counted.get(name)
         if counts is not None and attribute.role is Role.IDENTIFIER:
-            counts = replace(counts, kind=NAMES_PEOPLE)
+            counts = replace(counts, kind=NAMES_PEOPLE, values=())
         why = reasons[name].why if name in reasons else ""
         rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
     used = {name: attributes.get(name, Attribute("ignored")).role for name in dict.fromkeys([*counted, *attributes])}
@@ -61,8 +60,8 @@ def show(window: Window, request: Request) -> Response:
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
         assessed=assessed,
-        risk=None if value is None else value.reidentification,
         risks=risks,
+        values_of={row["name"]: row["counts"].values for row in rows if row["counts"] is not None},
         problem=columns.problem or table.problem,
         awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
         title=config.imprint.title,
@@ -90,35 +89,21 @@ def begin(window: Window, _request: Request) -> Response:
 
 
 def save_roles(window: Window, request: Request) -> Response:
-    """Give columns the roles that a form says, as far as they differ from what its page showed.
-
-    So what another tab changed meanwhile stays, unless both changed one column: then nothing is written.
-    """
+    """Give columns the roles that a form says: several the same, or each its own."""
     form, attributes = request.form, window.config().source.attributes
     moved = dict.fromkeys(form.getlist("column"), form.get("to", ""))
     roles = moved or {key.removeprefix("role:"): value for key, value in form.items() if key.startswith("role:")}
-    known = {role.value for role in Role}
-    if not set(roles.values()) <= known:
+    if not set(roles.values()) <= (known := {role.value for role in Role}):
         raise InputError(f"a role is one of {', '.join(sorted(known))}")
-    roles = {name: role for name, role in roles.items() if role != form.get(f"was:{name}")}
-    now = {name: attributes.get(name, Attribute("ignored")).role.value for name in roles}
-    both = {
-        name: (roles[name], now[name])
-        for name in roles
-        if form.get(f"was:{name}", now[name]) != now[name] != roles[name]
-    }
-    if both:
-        return window.conflict(request, both)
 
     def change(document: tomlkit.TOMLDocument) -> None:
         _give_roles(document, roles)
-        for name in roles if moved else attributes:
+        for name in attributes:
             missing = form.get(f"missing:{name}")
             if missing is not None:
                 put(section(document, "attributes", name), "missing", missing if missing != "drop" else None)
 
-    version = window.file.version if f"was:{next(iter(attributes), '')}" in form else form.get("version", "")
-    return window.edit(request, change, "/table", sentence="The roles are saved.", version=version)
+    return window.edit(request, change, "/table", sentence="The roles are saved.")
 
 
 def confirm(window: Window, request: Request) -> Response:
@@ -140,7 +125,7 @@ def _give_roles(document: tomlkit.TOMLDocument, roles: Mapping[str, str]) -> Non
         if role != Role.SENSITIVE.value:
             for key in ("harmless", "at_most", "confirmed"):
                 put(attributes[name], key, None)
-    _keep_diversity(document, before)
+    keep_diversity(document, before)
 
 
 def answer(window: Window, request: Request) -> Response:
@@ -153,25 +138,6 @@ def answer(window: Window, request: Request) -> Response:
     _give_roles(document, dict.fromkeys(names, role))
     window.tell(window.file.replace(window.file.version, tomlkit.dumps(document)), "The answer is saved.")
     return window.back("/table")
-
-
-def sensitive_in(document: Mapping[str, object]) -> list[str]:
-    """The columns that a config gives the role "sensitive"."""
-    attributes: Mapping[str, Mapping[str, object]] = document.get("attributes", {})  # type: ignore[assignment]
-    return [name for name, attribute in attributes.items() if attribute.get("role") == Role.SENSITIVE.value]
-
-
-def _keep_diversity(document: tomlkit.TOMLDocument, before: Sequence[str]) -> None:
-    """Leave out the diversity of columns that are not sensitive; "none", said on purpose, is of the columns before only."""
-    privacy, sensitive = document.get("privacy", {}), sensitive_in(document)
-    demanded = privacy.get("diversity")
-    if isinstance(demanded, dict):
-        for name in [name for name in demanded if name not in sensitive]:
-            del demanded[name]
-    elif demanded == NO_DIVERSITY and not set(sensitive) <= set(before):
-        put(privacy, "diversity", {name: NO_DIVERSITY for name in sensitive if name in before})
-    if not sensitive or privacy.get("diversity") == {}:
-        privacy.pop("diversity", None)
 
 
 def save_unit(window: Window, request: Request) -> Response:

@@ -17,9 +17,8 @@ from werkzeug.wrappers import Request, Response
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
-from marginals.names import number_of
 from marginals.publishing.single_tables import Assessed, assess
-from marginals.tables.attribute import Role
+from marginals.tables.attribute import Codebook, Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
 from marginals.window.candidates import Candidate, Candidates
@@ -52,14 +51,22 @@ class CountingResult(Generic[Value]):
         return not self.problem and (self.value is None or not self.current)
 
 
+_FEW_VALUES = 8
+"""Values of a column that a question names, at most."""
+
+
 @dataclass(frozen=True)
 class ColumnCounts:
-    """A column of the table: rows without a value, how many values there are, and how many of them are rare."""
+    """A column of the table: rows without a value, how many values there are, and how many of them are rare.
+
+    values: the most frequent ones of few, in words, none of which is rare.
+    """
 
     missing: int
     distinct: int
     rare: int
     kind: str
+    values: tuple[str, ...] = ()
 
 
 class Counting:
@@ -140,7 +147,7 @@ def _key(config: Config, kind: str) -> str:
     parts: dict[str, tuple[object, ...]] = {
         "table": (source, config.k),
         "assess": (source, config.policy, config.population),
-        "columns": (source.origin, source.form, source.missing, source.decimal),
+        "columns": (source.origin, source.form, source.missing, source.decimal, Codebook.of(source.attributes)),
     }
     digest = sha256(repr((kind, parts[kind])).encode())
     for file in (file for read in config.reads if read != config.path for file in files_at(read)):
@@ -152,7 +159,7 @@ def _key(config: Config, kind: str) -> str:
 def _columns(config: Config) -> dict[str, ColumnCounts]:
     from marginals.config.facts import Facts
 
-    source, counts = config.source, {}
+    source, counts, words = config.source, {}, Codebook.of(config.source.attributes)
     frame = frame_of(source.files())
     for name in map(str, frame.columns):
         facts = Facts.read(frame, name)
@@ -161,7 +168,11 @@ def _columns(config: Config) -> dict[str, ColumnCounts]:
             continue
         facts = replace(facts, decimal=source.decimal).without(source.missing)
         kind = "texts" if facts.numbers is None else "numbers"
-        counts[name] = ColumnCounts(facts.missing, facts.distinct, facts.uncommon, kind)
+        often = sorted(
+            (-count, value) for value, count in zip(facts.values, facts.counts.tolist()) if count >= facts.rare
+        )
+        few = [words.word(name, value) for _, value in often] if facts.distinct <= _FEW_VALUES else []
+        counts[name] = ColumnCounts(facts.missing, facts.distinct, facts.uncommon, kind, tuple(few))
     return counts
 
 
@@ -170,30 +181,11 @@ def sensitive_of(config: Config) -> list[str]:
     return [name for name, attribute in config.source.used.items() if attribute.role is Role.SENSITIVE]
 
 
-_FEW = 3
-"""Demands that the head of each page names."""
-
-
-def protection_of(config: Config) -> dict[str, Any]:
-    """The demands in a sentence; sensitive columns without one are `silent`, those without one on purpose `exposed`."""
-    policy, sensitive = config.policy, sensitive_of(config)
-    silent = policy.silent_on(sensitive)
-    exposed = [name for name in policy.undemanded(sensitive) if name not in silent]
-    counted = ("person", "people") if isinstance(config.source.unit.stated, int) else ("row", "rows")
-    sentences = []
-    if (least := policy.least("k_link")) is not None:
-        sentences.append(f"Each published group, sensitive columns aside, has at least {number_of(least, *counted)}.")
-    if (least := policy.least("min_cell")) is not None and least > 1:
-        sentences.append(f"No published count is smaller than {least:,}.")
-    diversities = policy.diversities(sensitive) if sensitive else ()
-    if listed := dict.fromkeys(f"{claim.sensitive} ({claim.diversity})" for claim in diversities):
-        few = ", ".join(listed) if len(listed) <= _FEW else f"{len(listed)} sensitive columns"
-        sentences.append(f"Uncertain for readers of all tables: {few}.")
-    hidden = [name for name, attribute in config.source.attributes.items() if attribute.role is Role.IDENTIFIER]
-    if hidden:
-        sentences.append(f"Never published: {', '.join(hidden)}.")
-    sentence = " ".join(sentences) or "Nothing is demanded yet, so nothing can be published."
-    return {"sentence": sentence, "silent": silent, "exposed": exposed}
+def undemanded_of(config: Config) -> dict[str, list[str]]:
+    """Return sensitive columns without a demand: `silent`, or on purpose `exposed`."""
+    sensitive = sensitive_of(config)
+    silent = config.policy.silent_on(sensitive)
+    return {"silent": silent, "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent]}
 
 
 class State(Enum):
@@ -285,8 +277,6 @@ class Window:
 
     def begin(self) -> None:
         """Prepare for the first page and the first click: both are worked at while the browser opens."""
-        if self.project.config is not None:
-            self.jobs.prepare()
         if self.has_config:
             self.candidates.clear_leftovers()
             self.counting.warm()
@@ -315,7 +305,7 @@ class Window:
             "steps": STEPS if self.project.config is not None else BEHIND[-1:],
             "behind": BEHIND if self.has_config else (),
             "states": {} if config is None else self._states(config),
-            "protection": None if config is None else protection_of(config),
+            "protection": None if config is None else undemanded_of(config),
             "said": said,
             "form_token": self.gate.form_token,
             "version": version,
@@ -367,16 +357,13 @@ class Window:
         back: str,
         files: Mapping[str, bytes] | None = None,
         sentence: str = "Written.",
-        version: str | None = None,
     ) -> Response:
         """Edit the config as a form says, and go back to a page, which shows the edit and says a sentence.
 
-        What cannot be done is said there; what another edit came before is shown beside it. version: what the change is
-        based on, if that is not what the page of the form was. These are six parameters.
+        What cannot be done is said there; what another edit came before is shown beside it.
         """
         try:
-            based_on = request.form.get("version", "") if version is None else version
-            written = self.file.edit(based_on, change, dict(files or {}))
+            written = self.file.edit(request.form.get("version", ""), change, dict(files or {}))
         except OlderVersionError:
             raise
         except MarginalsError as error:
@@ -388,11 +375,8 @@ class Window:
         """Say what an edit changed."""
         self.say(sentence if written else "Nothing changed.", written)
 
-    def conflict(self, request: Request, both: Mapping[str, tuple[str, str]] | None = None) -> Response:
-        """A page that says that another edit came first, with what stands there now, and a text that was typed.
-
-        both: the columns that two edits are about, with the value of this one and that of the other.
-        """
+    def conflict(self, request: Request, error: OlderVersionError) -> Response:
+        """A page that says that another edit came first, with what stands there now, and a text that was typed."""
         step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
-        shown = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:], "both": both or {}}
+        shown = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:], "both": error.both}
         return self.page("conflict.html", "", 409, **shown)

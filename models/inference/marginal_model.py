@@ -12,7 +12,7 @@ from models.arrays import BoolArray, CodeArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import NotFittedError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed, independences
-from models.inference.calibrated_tree import CalibratedTree, views
+from models.inference.calibrated_tree import CalibratedTree, spread, views
 from models.inference.frechet_bounds import Box, FrechetBounds
 from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables
@@ -278,22 +278,16 @@ class DrawnTable(MarginalModel):
     origin: tuple[int, int] = (0, 0)
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
-        """Return the counts over a margin; values finer than any published share the rows of their group equally."""
+        """Return the counts over a margin; base values finer than any published share the rows of their group equally."""
         domain, finest = self.domain, self.finest_levels
-        published_levels = {a: max(level, finest[a]) for a, level in margin.items()}
+        levels = {a: max(level, finest[a]) for a, level in margin.items()}
         keys = np.zeros(self.total, dtype=np.intp)
-        for a, level in published_levels.items():
+        for a, level in levels.items():
             hierarchy = domain.hierarchy(a)
-            keys = keys * hierarchy.size(level) + (
-                hierarchy.lift(finest[a], level)[self.codes[a]] if a in self.codes else 0
-            )
-        counts = np.bincount(keys, minlength=domain.size(published_levels)).astype(np.float64)
-        counts = counts.reshape([domain.hierarchy(a).size(level) for a, level in published_levels.items()])
-        for axis, (a, level) in enumerate(margin.items()):
-            parents = domain.hierarchy(a).lift(level, published_levels[a])
-            shares = 1 / np.bincount(parents)[parents]
-            counts = counts.take(parents, axis) * shares.reshape([-1 if other == a else 1 for other in margin])
-        return counts
+            codes = hierarchy.lift(finest[a], level)[self.codes[a]] if a in self.codes else 0
+            keys = keys * hierarchy.size(level) + codes
+        counts = np.bincount(keys, minlength=domain.size(levels)).astype(np.float64)
+        return spread(domain, counts, levels, margin)
 
     def expected_in(self, box: Box) -> float:
         """Return the number of rows in a box."""

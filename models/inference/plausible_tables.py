@@ -37,6 +37,9 @@ _LEAST_SPREAD = 0.1
 _MOST_CELLS = 1 << 16
 """Cells of a separator above which the occupied ones are renumbered."""
 
+_USUAL = (0.1, 0.2, 0.4)
+"""Correlations where no pair is published: near the quartiles of the pairs that seven public tables publish by default."""
+
 _STRONGEST = 0.9
 """Largest correlation that is drawn; with a larger one a pair is nearly a function."""
 
@@ -76,7 +79,7 @@ class PlausibleTables:
             for first, second in combinations(levels, 2):
                 pair = {first: levels[first], second: levels[second]}
                 strengths.append(canonical_correlation(self.collection.cube.table(self.domain.mask(pair))))
-        return np.array(strengths or [0.0])
+        return np.array(strengths or _USUAL)
 
     @property
     def parted(self) -> tuple[tuple[str, str], ...]:

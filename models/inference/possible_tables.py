@@ -1,20 +1,19 @@
-"""Possible tables: whole tables of rows with every published count, made from the published counts alone.
+"""Possible tables: tables of rows with every published count, made from the published counts only.
 
-A possible table has so many rows as were counted, at the finest published levels, and each count that some margin shows. The
-real table is one. Any margins will do, with a junction tree or without: rows exchange values of one attribute, which changes
-no count of that attribute alone, until E, by how much all cells are off together, is 0.
+A possible table has all rows, at the finest published levels, and each count that some margin shows. The real table is
+one. The margins need no junction tree. Rows exchange values of one attribute, which changes no count of that attribute.
+The search ends if E is 0, the sum of the absolute errors of all cells.
 
-1. *Sweeps*: rows that agree in most of what tables show beside an attribute are paired, and exchange its values by the rule
-   of Metropolis, at a falling temperature. Some sweeps look at no other attribute, so that every table of rows can be
-   reached from every other one.
-2. *Directed exchanges*, once few cells are off: a row of a cell with too many, and of all rows nearly like it one that is
-   drawn by what is then off (heat bath).
-3. *Two exchanges at once* where single ones no longer help: each that begins in a cell that is off has a linear hash of what
-   it changes, and two whose hashes add up to what is missing are found by sorting.
+1. *Sweeps* pair rows that agree in most attributes that tables show with one. The pairs exchange its values by the rule of
+   Metropolis, at a falling temperature. Some sweeps ignore all other attributes, so that every table can be reached.
+2. *Directed exchanges* follow if few cells are wrong. They start at a row of a cell with too many. A heat bath draws the
+   partner among all similar rows.
+3. *Two exchanges at once* follow if single ones no longer help. Each exchange has a linear hash of its changes. Sorting
+   finds two whose hashes add up to the error.
 
-Deciding whether there is such a table is NP-complete, already for the two-way margins of three attributes, so a search can
-end without one. All decisions compare whole numbers, and random bits are numpy's Philox's: the same counts and seed give the
-same table everywhere.
+Deciding whether there is such a table is NP-complete for the two-way margins of three attributes. So a search can end
+without one. All decisions compare whole numbers, and Philox gives the random bits. So the same counts and seed give the
+same table on every platform.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,53 +34,61 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
-_MOST_CELLS = 1 << 25
-"""Cells of all margins together, empty ones included."""
+_MOST_CELLS, _MOST_ROWS = 1 << 25, 1 << 24
+"""Most cells of all margins together, empty ones included, and most rows."""
 
 _SWEEPS, _DIRECTED = tuple(map(Decimal, ("1.2", "0.9", "0.65", "0.5", "0.38", "0.32"))), Decimal("0.30")
-"""Temperatures of sweeps, one after the other, and of directed exchanges. Sweeps begin at the last but one; what is stuck is
-shaken from one higher each time. Eleven columns of HealthInsurance take 2 seconds so, and 4 if sweeps begin at the highest.
+"""Temperatures of sweeps, in turn, and of directed exchanges.
+
+Sweeps begin at the last but one; each shake of a stuck search begins one higher. Eleven columns of HealthInsurance take 2
+seconds so, and 4 if sweeps begin at the highest.
 """
 
-_PATIENCE, _TRIES, _SHAKEN, _LONGEST = 6, 600, 100, 4
-"""Sweeps at a temperature, and directed exchanges, that may pass without progress; how often what is stuck is shaken at
-most, and by how many sweeps at a temperature."""
+_PATIENCE, _TRIES, _LONGEST = 6, 600, 4
+"""Sweeps at a temperature and directed exchanges without progress, and sweeps at each temperature of a shake, at most."""
+
+SHAKES = 100
+"""Default limit of the shakes of a stuck search."""
+
+_EMPTY = 8
+"""Weight of a cell that must be empty. A search that lets rows return to it would not leave the table it begins with."""
 
 _FREE, _DROPPED, _ROUNDS = 20, 4, 6
-"""One in so many pairings looks at no other attribute, the rest at all but so many at most; how often pairs are weighed."""
+"""Pairings: one in `_FREE` ignores all other attributes, the rest at most `_DROPPED`. Pairs are weighed `_ROUNDS` times."""
 
 _ALIKE, _LIKE, _PARTNERS = 3, 1 << 15, 4_000
-"""Attributes in which the rows of a directed exchange may differ, among how many rows partners are sought, and how many are
-weighed at most. Rows stand in random order, so that any of them that stand together are a sample."""
+"""Attributes in which the rows of a directed exchange may differ, rows among which partners are sought, and most partners.
+
+Rows stand in random order, so that neighbours are a sample.
+"""
 
 _PAIRED, _BEGINS, _ENDS, _MATCHES = 40, 250, 400, 12
-"""Counts by which cells are off from which on two exchanges are sought at once, rows that begin one, partners of each, and
-exchanges with which each is tried."""
+"""Largest E for two exchanges at once, and most rows that begin one, partners of each, and matches of each."""
 
 Bits = NDArray[np.uint64]
 
 
 class _Random:
-    """Whole numbers by the bits of Philox, which are the same everywhere."""
+    """Random whole numbers, the same on every platform."""
 
     def __init__(self, seed: int) -> None:
         self._philox = np.random.Philox(key=seed)
 
     def bits(self, size: int) -> Bits:
-        """So many random words: shape (size,)."""
+        """Return random words: shape (size,)."""
         return np.asarray(self._philox.random_raw(size), dtype=np.uint64)
 
     def below(self, end: int) -> int:
-        """A number from 0 to below an end."""
+        """Return a number from 0 to end - 1."""
         return int(self._philox.random_raw()) % end
 
     def order(self, size: int) -> IndexArray:
-        """The numbers from 0 to below a size, in random order."""
+        """Return the numbers from 0 to size - 1 in random order."""
         return np.argsort(self.bits(size), kind="stable")
 
 
 def _weights(temperature: Decimal, most: int, ones: int) -> Bits:
-    """exp(-d / temperature) for d = 0, 1, ..., most, times so many ones, as whole numbers that are the same everywhere."""
+    """Return ones * exp(-d / temperature) for d = 0, 1, ..., most, as whole numbers."""
     with localcontext() as context:
         context.prec = 40
         return np.array([int((-Decimal(d) / temperature).exp() * ones) for d in range(most + 1)], dtype=np.uint64)
@@ -89,9 +96,10 @@ def _weights(temperature: Decimal, most: int, ones: int) -> Bits:
 
 @dataclass(frozen=True, eq=False)
 class _Margin:
-    """A margin as exchanges count it. steps: by place of an attribute, what each finest code adds to the number of a cell.
+    """Margin with numbered cells.
 
-    sizes: values at the margin's levels, by place. begin: the number of its first cell.
+    steps: by place of an attribute, the contribution of each finest code to the number of a cell. sizes: values at the
+    margin's levels, by place. begin: the number of its first cell.
     """
 
     steps: Mapping[int, NDArray[np.int32]]
@@ -99,7 +107,7 @@ class _Margin:
     begin: int
 
     def numbers(self, codes: Sequence[CodeArray]) -> NDArray[np.int32]:
-        """The cell of each row: shape (rows,)."""
+        """Return the cell of each row: shape (rows,)."""
         numbers = np.full(len(codes[0]), self.begin, dtype=np.int32)
         for place, steps in self.steps.items():
             numbers += steps[codes[place]]
@@ -108,30 +116,32 @@ class _Margin:
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Published counts as exchanges see them. names: attributes that are shown, in the order of their places.
+    """Published counts by numbered cells.
 
-    published: of each cell, empty ones included. is_free: whether any count will do, as in the margins that say which
-    combinations are possible, where all other cells are to be empty.
+    names: published attributes; an attribute's place is its place here. published: the count of each cell, empty ones
+    included. weights: of the errors of each cell. A support has cells that must be empty, and others that may have any
+    count, of weight 0.
     """
 
     names: tuple[str, ...]
     rows: int
     margins: tuple[_Margin, ...]
     published: NDArray[np.int32]
-    is_free: BoolArray
+    weights: NDArray[np.int8]
 
     @classmethod
     def of(cls, collection: Collection) -> "_Counts":
-        """The counts of a collection's maximal margins, and its impossible combinations. Raises TooManyCellsError."""
+        """Return the counts of a collection's maximal margins, and its supports. Raises TooManyCellsError."""
         domain, finest = collection.domain, collection.finest_levels
         names = tuple(name for name in domain.attributes if collection.shows(name))
         masks = maximal_masks(collection.masks)
         sizes = [domain.size(domain.margin(mask)) for mask in masks]
-        if sum(sizes) > _MOST_CELLS:
-            raise TooManyCellsError(
-                f"{sum(sizes):,} cells are more than the {_MOST_CELLS:,} of which whole tables are made"
-            )
-        margins, counted, free, begin = list[_Margin](), list[NDArray[np.int32]](), list[BoolArray](), 0
+        for number, most, things in ((sum(sizes), _MOST_CELLS, "cells"), (collection.cube.total, _MOST_ROWS, "rows")):
+            if number > most:
+                raise TooManyCellsError(
+                    f"{number:,} {things} are more than the {most:,} of which possible tables are made"
+                )
+        margins, counted, weights, begin = list[_Margin](), list[NDArray[np.int32]](), list[NDArray[np.int8]](), 0
         tables = [(collection.cube.table(mask), False) for mask in masks]
         for cells, is_support in [*tables, *((support.cells, True) for support in collection.supports)]:
             levels = {name: max(level, finest[name]) for name, level in cells.margin.items() if name in names}
@@ -141,40 +151,42 @@ class _Counts:
                 dict[int, NDArray[np.int32]](),
                 np.zeros(len(cells), dtype=np.int64),
             )
-            counts, is_free = np.zeros(step, dtype=np.int32), np.zeros(step, dtype=np.bool_)
+            counts, weight = np.zeros(step, dtype=np.int32), np.full(step, _EMPTY if is_support else 1, dtype=np.int8)
             for (name, level), (place, width) in zip(levels.items(), widths.items()):
                 step //= width
                 steps[place] = (domain.hierarchy(name).lift(finest[name], level) * np.int64(step)).astype(np.int32)
                 numbers += cells.column(name, level) * np.int64(step)
-            counts[numbers], is_free[numbers] = (0, True) if is_support else (cells.counts, False)
+            if is_support:
+                weight[numbers] = 0
+            else:
+                counts[numbers] = cells.counts
             margins.append(_Margin(steps, widths, begin))
             counted.append(counts)
-            free.append(is_free)
+            weights.append(weight)
             begin += len(counts)
-        return cls(names, collection.cube.total, tuple(margins), np.concatenate(counted), np.concatenate(free))
+        return cls(names, collection.cube.total, tuple(margins), np.concatenate(counted), np.concatenate(weights))
 
     @property
     def digest(self) -> int:
-        """A number that the counts decide, and nothing else: by it a table is drawn, whoever makes it."""
+        """Number that depends on the counts only; it seeds the search."""
         return int.from_bytes(blake2b(self.published.astype("<i4").tobytes(), digest_size=15).digest(), "little")
 
     @cached_property
     def showing(self) -> tuple[tuple[int, ...], ...]:
-        """The margins that show each attribute."""
+        """Margins that show each attribute."""
         places = range(len(self.names))
         return tuple(tuple(t for t, margin in enumerate(self.margins) if place in margin.steps) for place in places)
 
     @cached_property
-    def beside(self) -> tuple[Mapping[int, CodeArray], ...]:
-        """For each attribute the others that some margin shows beside it, with the codes of their finest values there."""
+    def neighbours(self) -> tuple[Mapping[int, CodeArray], ...]:
+        """Attributes that margins show together with each attribute, with the codes of their finest values there."""
         result = []
-        for place, shown in enumerate(self.showing):
-            others = {other for t in shown for other in self.margins[t].sizes if other != place}
+        for place, showing in enumerate(self.showing):
+            others = {other for t in showing for other in self.margins[t].sizes if other != place}
             finest: dict[int, CodeArray] = {}
             for other in sorted(others):
-                beside = [margin for margin in map(self.margins.__getitem__, shown) if other in margin.sizes]
-                at = [margin.sizes[other] for margin in beside]
-                finest[other] = _levels(beside[at.index(max(at))].steps[other])
+                both = [margin for margin in map(self.margins.__getitem__, showing) if other in margin.sizes]
+                finest[other] = _levels(max(both, key=lambda margin: margin.sizes[other]).steps[other])
             result.append(finest)
         return tuple(result)
 
@@ -185,10 +197,11 @@ def _levels(steps: NDArray[np.int32]) -> CodeArray:
 
 @dataclass(frozen=True, eq=False)
 class _Pool:
-    """Exchanges. places: of the attribute. rows: that exchange its values, shape (2, exchanges).
+    """Exchanges that begin in the same margin.
 
-    cells: of the margin in which they begin, those that they leave and come to, shape (4, exchanges). hashes, own_hashes:
-    linear ones of what they change in all margins, and in that one.
+    places: of the attribute. rows: the two rows of each, shape (2, exchanges). cells: of that margin, two that the rows
+    leave and two that they enter, shape (4, exchanges). hashes, own_hashes: linear hashes of the changes in all margins,
+    and in that margin.
     """
 
     places: IndexArray
@@ -199,14 +212,14 @@ class _Pool:
 
     @classmethod
     def joined(cls, pools: "Sequence[_Pool]") -> "_Pool":
-        """All exchanges of some pools."""
+        """Return the exchanges of all pools."""
         if not pools:
             nothing = np.zeros(0, dtype=np.intp)
             return cls(nothing, np.zeros((2, 0), np.intp), np.zeros((4, 0), np.int32), *np.zeros((2, 0), np.uint64))
         return cls(*(np.concatenate([getattr(p, part.name) for p in pools], axis=-1) for part in fields(cls)))
 
     def matching(self, hashes: Bits, goal: int) -> IndexArray:
-        """Pairs of exchanges whose hashes add up to a goal: shape (pairs, 2)."""
+        """Return pairs of exchanges whose hashes add up to a goal: shape (pairs, 2)."""
         order = np.argsort(hashes, kind="stable")
         wanted, ordered = np.uint64(goal) - hashes, hashes[order]
         begin, end = (np.searchsorted(ordered, wanted, side=side) for side in ("left", "right"))
@@ -217,10 +230,10 @@ class _Pool:
 
 
 class _Search:
-    """Rows on their way to the published counts.
+    """Search for rows with the published counts.
 
-    codes: of each attribute, shape (rows,). cells: of each margin the cell of each row, shape (rows,). off: counted less
-    published, of each cell. fewer, more: what one row fewer or more in a cell changes of E.
+    codes: of each attribute, shape (rows,). cells: for each margin the cell of each row, shape (rows,). off: the error of
+    each cell, its rows less the published count. fewer, more: the change of E by one row less or more in a cell.
     """
 
     def __init__(self, counts: _Counts, codes: Sequence[CodeArray], random: _Random) -> None:
@@ -235,32 +248,32 @@ class _Search:
         self._hashes = [
             {
                 other: _Random(place * 1_000 + other + 1).bits(int(levels.max(initial=0)) + 1)[levels]
-                for other, levels in beside.items()
+                for other, levels in neighbours.items()
             }
-            for place, beside in enumerate(counts.beside)
+            for place, neighbours in enumerate(counts.neighbours)
         ]
         self._cell_hashes = _Random(0).bits(len(self.off)) | np.uint64(1)
-        most = 4 * len(counts.margins)
+        most = 4 * _EMPTY * len(counts.margins)
         self._sweeps = [_weights(temperature, most, 2**64 - 1) for temperature in _SWEEPS]
         self._directed = _weights(_DIRECTED, 2 * most, 2**40)
 
     @property
     def distance(self) -> int:
-        """E: by how much all cells are off together."""
-        return int(np.abs(self.off).sum())
+        """Weighted sum of the absolute errors of all cells."""
+        return int((np.abs(self.off) * self.counts.weights).sum())
 
     def _weigh(self, cells: IndexArray | NDArray[np.int32]) -> None:
-        is_counted = ~self.counts.is_free[cells]
-        off = self.off[cells] = self.off[cells] * is_counted
-        self.fewer[cells] = np.where(off > 0, -1, is_counted)
-        self.more[cells] = np.where(off < 0, -1, is_counted)
+        weights = self.counts.weights[cells]
+        off = self.off[cells] = self.off[cells] * (weights > 0)
+        self.fewer[cells] = np.where(off > 0, -weights, weights)
+        self.more[cells] = np.where(off < 0, -weights, weights)
 
     def _changes(
         self, place: int, one: IndexArray, other: IndexArray, margins: Iterable[int] | None = None
     ) -> Iterator[tuple[int, BoolArray, NDArray[np.int32]]]:
-        """For each margin with an attribute whether rows that exchange its values change it, and the four cells they do.
+        """Yield each margin with an attribute, whether exchanges of its values change the margin, and the four cells.
 
-        The cells that the two rows leave, and those that they come to: shape (4, pairs). margins: by default all of them.
+        The two rows leave two cells and enter two: shape (4, pairs). margins: by default all.
         """
         mine, theirs = self.codes[place][one], self.codes[place][other]
         for t in self.counts.showing[place] if margins is None else margins:
@@ -277,20 +290,20 @@ class _Search:
         return cost
 
     def sweep(self, weights: Bits) -> None:
-        """Offer each row an exchange of each attribute. weights: by what it changes of E."""
+        """Offer each row an exchange of each attribute. weights: by the change of E."""
         for place in self.random.order(len(self.codes)).tolist():
-            others = list(self.counts.beside[place])
+            others = list(self.counts.neighbours[place])
             few = 1 + self.random.below(max(min(_DROPPED, len(others)), 1))
             number = few if self.random.below(_FREE) else len(others)
             dropped = {others[i] for i in self.random.order(len(others))[:number].tolist()}
             one, other = self._pairs(place, dropped)
-            # Rows that agree in all else that a margin shows exchange two of its cells, which changes no count.
+            # If two rows differ in one attribute of a margin, their exchange does not change its counts.
             margins = [t for t in self.counts.showing[place] if dropped & self.counts.margins[t].sizes.keys()]
             if len(one) and margins:
                 self._exchange(place, one, other, weights, margins)
 
     def _pairs(self, place: int, dropped: set[int]) -> tuple[IndexArray, IndexArray]:
-        """Rows with other values of an attribute that agree in what stands beside it, but for what is dropped."""
+        """Return pairs of rows that differ in an attribute, and agree in its neighbours that are not dropped."""
         rows = self.counts.rows
         key = np.full(rows, self.random.bits(1)[0])
         for other, hashes in self._hashes[place].items():
@@ -304,10 +317,10 @@ class _Search:
         return one[differ], other_row[differ]
 
     def _exchange(self, place: int, one: IndexArray, other: IndexArray, weights: Bits, margins: Sequence[int]) -> None:
-        """Metropolis on all pairs at once. No row stands in two pairs. margins: those that exchanges can change.
+        """Make exchanges of disjoint pairs by the rule of Metropolis. margins: that exchanges can change.
 
-        Of the exchanges that are taken and enter or leave one cell only as many are made as mend it, or one, the best first;
-        the others are weighed again.
+        Several accepted exchanges can enter or leave the same cell. The best are made, as many as correct its error and at
+        least one. The others are weighed again.
         """
         for _ in range(_ROUNDS):
             cost, changes = np.zeros(len(one), dtype=np.int16), []
@@ -326,10 +339,10 @@ class _Search:
                     order = grouped(ends)
                     ordered = ends[order]
                     rank = np.arange(len(ends)) - begins_of(ordered)
-                    beyond = (rank >= np.maximum(sign * self.off[ordered], 1)) & ~self.counts.is_free[ordered]
+                    beyond = (rank >= np.maximum(sign * self.off[ordered], 1)) & (self.counts.weights[ordered] > 0)
                     crowding[some[order[beyond] // 2]] = True
-            made = taken[~crowding]
-            self._make(place, one[made], other[made])
+            chosen = taken[~crowding]
+            self._make(place, one[chosen], other[chosen])
             one, other = one[taken[crowding]], other[taken[crowding]]
 
     def _make(self, place: int, one: IndexArray, other: IndexArray) -> None:
@@ -342,21 +355,21 @@ class _Search:
         column[one], column[other] = column[other], column[one]
 
     def _like(self, place: int, row: int) -> IndexArray:
-        """Some rows that differ from one in few of the attributes that stand beside an attribute, and in its value."""
+        """Return some rows that differ from a row in an attribute, and in few of its neighbours."""
         begin = self.random.below(max(self.counts.rows - _LIKE, 0) + 1)
         some = slice(begin, begin + _LIKE)
         differ = np.zeros(len(self.codes[place][some]), dtype=np.int8)
-        for other, levels in self.counts.beside[place].items():
+        for other, levels in self.counts.neighbours[place].items():
             differ += levels[self.codes[other][some]] != levels[self.codes[other][row]]
         return begin + np.flatnonzero((differ <= _ALIKE) & (self.codes[place][some] != self.codes[place][row]))
 
     def directed(self) -> None:
-        """Exchange the value of a row of a cell with too many, or leave it: by the weights of what is then off."""
+        """Exchange a value of a row of a cell with too many, or none, weighted by E."""
         wrong = np.flatnonzero(self.off > 0)
         cell = int(wrong[self.random.below(len(wrong))])
         t = next(t for t in reversed(range(len(self.cells))) if self.counts.margins[t].begin <= cell)
         rows = np.flatnonzero(self.cells[t] == cell)
-        places = [place for place in self.counts.margins[t].steps if self.counts.beside[place]]
+        places = [place for place in self.counts.margins[t].steps if self.counts.neighbours[place]]
         if not places:
             return
         place, row = places[self.random.below(len(places))], int(rows[self.random.below(len(rows))])
@@ -373,9 +386,9 @@ class _Search:
             self._make(place, np.array([row]), partners[chosen : chosen + 1])
 
     def paired(self) -> bool:
-        """Make two exchanges that together lower E, if such are found.
+        """Make two exchanges that together lower E; return False if none are found.
 
-        They mend all that is off, or all in one margin; or they undo in all other margins what they change there.
+        They correct all errors, or all of one margin, or they change one margin only.
         """
         wrong = np.flatnonzero(self.off)
         owners = np.searchsorted([margin.begin for margin in self.counts.margins], wrong, side="right") - 1
@@ -384,12 +397,12 @@ class _Search:
             int(missing.sum(dtype=np.uint64)),
             *(int(missing[owners == t].sum(dtype=np.uint64)) for t in set(owners)),
         }
-        found = [self._beginning(t, wrong[owners == t]) for t in sorted(set(owners.tolist()))]
-        pool = _Pool.joined([pool for pool in found if len(pool.hashes)])
+        pools = [self._beginning(t, wrong[owners == t]) for t in sorted(set(owners.tolist()))]
+        pool = _Pool.joined([pool for pool in pools if len(pool.hashes)])
         for goal in sorted(goals - {0}):
             if any(self._lowers(pool, pair) for pair in pool.matching(pool.hashes, goal)[:_TRIES].tolist()):
                 return True
-        for part in found:
+        for part in pools:
             pairs = part.matching(part.hashes - part.own_hashes, 0)
             gains = self._gains(part.cells[:, pairs[:, 0]], part.cells[:, pairs[:, 1]])
             best = np.argsort(gains, kind="stable")[:_TRIES]
@@ -398,7 +411,7 @@ class _Search:
         return False
 
     def _gains(self, one: NDArray[np.int32], other: NDArray[np.int32]) -> CountArray:
-        """What two exchanges change of E in one margin. one, other: the cells they leave and come to, shape (4, pairs)."""
+        """Return the change of E in one margin by two exchanges. one, other: their cells, shape (4, pairs)."""
         cells = np.concatenate([one, other])
         order = np.argsort(cells, axis=0, kind="stable")
         cells = np.take_along_axis(cells, order, 0)
@@ -408,30 +421,29 @@ class _Search:
             change = steps[place] + (np.where(cells[place] == cells[place - 1], change, 0) if place else 0)
             is_last = cells[place] != cells[place + 1] if place < 7 else np.True_
             off = self.off[cells[place]]
-            gains += np.where(is_last, np.abs(off + change) - np.abs(off), 0)
+            gains += np.where(is_last, np.abs(off + change) - np.abs(off), 0) * self.counts.weights[cells[place]]
         return gains
 
     def _lowers(self, pool: "_Pool", pair: Sequence[int]) -> bool:
-        """Make two exchanges, and take them back unless E is lower then."""
+        """Make two exchanges, and reverse them unless they lower E."""
         before, rows = self.distance, pool.rows[:, pair]
         if len(np.unique(rows)) < 4:
             return False
-        for which in pair:
-            self._make(int(pool.places[which]), pool.rows[:1, which], pool.rows[1:, which])
-        if self.distance < before:
-            return True
-        for which in pair:
-            self._make(int(pool.places[which]), pool.rows[:1, which], pool.rows[1:, which])
+        for _ in range(2):
+            for which in pair:
+                self._make(int(pool.places[which]), pool.rows[:1, which], pool.rows[1:, which])
+            if self.distance < before:
+                return True
         return False
 
     def _beginning(self, t: int, wrong: IndexArray) -> "_Pool":
-        """Exchanges that begin in a cell of a margin that is off."""
+        """Return exchanges that begin in wrong cells of a margin."""
         rows = np.flatnonzero(np.isin(self.cells[t], wrong))
         if len(rows) > _BEGINS:
             rows = rows[self.random.order(len(rows))[:_BEGINS]]
         pools = []
         for place in self.counts.margins[t].steps:
-            for row in rows.tolist() if self.counts.beside[place] else ():
+            for row in rows.tolist() if self.counts.neighbours[place] else ():
                 partners = self._like(place, row)
                 if len(partners) > _ENDS:
                     partners = partners[self.random.order(len(partners))[:_ENDS]]
@@ -449,8 +461,8 @@ class _Search:
                 pools.append(_Pool(np.full(len(partners), place), np.stack([first, partners]), moved, *hashes))
         return _Pool.joined(pools)
 
-    def mend(self, deadline: Deadline) -> bool:
-        """Whether E became 0 before the deadline."""
+    def mend(self, shakes: int, deadline: Deadline) -> bool:
+        """Return whether E became 0 before the deadline. shakes: at most."""
         for weights in self._sweeps[-2:]:
             best, idle = self.distance, 0
             while best and idle < _PATIENCE and not deadline.is_over:
@@ -458,7 +470,7 @@ class _Search:
                 is_better = 50 * self.distance < 49 * best
                 best, idle = (self.distance, 0) if is_better else (best, idle + 1)
         best, tries, shaken = self.distance, 0, 0
-        while best and shaken < _SHAKEN and not deadline.is_over:
+        while best and shaken < shakes and not deadline.is_over:
             self.directed()
             tries += 1
             if self.distance < best:
@@ -474,7 +486,7 @@ class _Search:
 
 
 def _start(collection: Collection, counts: _Counts, random: _Random) -> list[CodeArray]:
-    """Rows with all counts of a junction tree of some margins, the largest first; then with what others show finer."""
+    """Return rows with all counts of a junction tree of margins, the largest first, refined by the other margins."""
     domain = collection.domain
     rows: dict[str, CodeArray] = {}
     levels: dict[str, int] = {}
@@ -497,44 +509,73 @@ def _start(collection: Collection, counts: _Counts, random: _Random) -> list[Cod
             continue
         table = collection.cube.table(mask)
         repeated = np.repeat(np.arange(len(table)), table.counts)[random.order(table.total)]
-        own = {name: table.column(name, level)[repeated] for name, level in table.margin.items()}
+        codes = {name: table.column(name, level)[repeated] for name, level in table.margin.items()}
         shared = {name: max(level, levels[name]) for name, level in table.margin.items() if name in levels}
-        # What is refined keeps its counts, whether or not those of all that is shared agree.
+        # Refined attributes keep their counts, even if the counts of other shared attributes do not agree.
         refined = {name: level for name, level in shared.items() if table.margin[name] < level}
         keys = {name: shared[name] for name in shared if name not in refined}, refined
         places = np.empty(counts.rows, dtype=np.intp)
-        places[order(rows, levels, keys)] = order(own, table.margin, keys)
+        places[order(rows, levels, keys)] = order(codes, table.margin, keys)
         for name, level in table.margin.items():
             if level < levels.get(name, level + 1):
-                rows[name], levels[name] = own[name][places], level
+                rows[name], levels[name] = codes[name][places], level
     return [rows[name] for name in counts.names]
 
 
-def possible_table(collection: Collection, seed: int = 0, deadline: Deadline = NEVER) -> dict[str, CodeArray] | None:
-    """A table with every count that the margins show: by attribute the codes of its rows at their finest levels.
+def possible_table(
+    collection: Collection,
+    seed: int = 0,
+    deadline: Deadline = NEVER,
+    begin: Mapping[str, CodeArray] | None = None,
+    shakes: int = SHAKES,
+) -> dict[str, CodeArray] | None:
+    """Return a table with every published count, or None if none was found; there may be one all the same.
 
-    None where none was found: there may be one, or not. The same counts and seed give the same table. What was found is
-    counted again, as any other rows are, since proofs rest on it. Raises TooManyCellsError for margins of too many cells.
+    The same counts, seed and begin give the same table. It is counted again before it is returned, because proofs use it.
+
+    Parameters
+    ----------
+    collection
+        The published margins, and supports outside of which no row may be.
+    seed
+        Seed of the search.
+    deadline
+        Time at which the search ends.
+    begin
+        Codes of rows at the finest published levels, by attribute, with which the search begins.
+    shakes
+        Most shakes of a stuck search.
+
+    Returns
+    -------
+    dict or None
+        By attribute the codes of the rows at its finest published level, shape (rows,).
+
+    Raises
+    ------
+    TooManyCellsError
+        If the margins have too many cells, or too many rows.
     """
     counts = _Counts.of(collection)
     random = _Random(counts.digest + seed)
-    search = _Search(counts, _start(collection, counts, random), random)
-    if not search.mend(deadline):
+    start = _start(collection, counts, random) if begin is None else [begin[name] for name in counts.names]
+    search = _Search(counts, start, random)
+    if not search.mend(shakes, deadline):
         return None
     rows = {
         name: codes.astype(smallest_code_dtype(int(codes.max(initial=0)) + 1))
         for name, codes in zip(counts.names, search.codes)
     }
     if not _has_every_count(collection, rows):
-        raise ContradictionError("the rows that were found have other counts than the published ones")
+        raise ContradictionError("a possible table has other counts than the published ones")
     return rows
 
 
 def _has_every_count(collection: Collection, rows: Mapping[str, CodeArray]) -> bool:
     finest = {name: collection.finest_levels[name] for name in rows}
     ones = np.ones(collection.cube.total, dtype=np.int64)
-    found = DataCube([ContingencyTable.from_cells(collection.domain, finest, rows, ones)])
-    pairs = ((collection.cube.table(mask), found.table(mask)) for mask in collection.masks)
+    cube = DataCube([ContingencyTable.from_cells(collection.domain, finest, rows, ones)])
+    pairs = ((collection.cube.table(mask), cube.table(mask)) for mask in collection.masks)
     return all(
         np.array_equal(table.counts, other.counts) and all(map(np.array_equal, table.codes, other.codes))
         for table, other in pairs
@@ -542,11 +583,11 @@ def _has_every_count(collection: Collection, rows: Mapping[str, CodeArray]) -> b
 
 
 def allowed_rows(support: Support, levels: Mapping[str, int], rows: Mapping[str, CodeArray]) -> BoolArray:
-    """Whether each row has a possible combination of values. levels: those of the rows' codes, by attribute."""
+    """Return whether each row is in a cell of a support: shape (rows,). levels: of the rows' codes, by attribute."""
     cells, hierarchy = support.cells, support.cells.domain.hierarchy
     at = {name: max(level, levels[name]) for name, level in cells.margin.items() if name in levels}
     keys = [np.zeros(size, dtype=np.int64) for size in (len(cells), len(next(iter(rows.values()))))]
     for name, level in at.items():
         columns = cells.column(name, level), hierarchy(name).lift(levels[name], level)[rows[name]]
-        keys = [own * hierarchy(name).size(level) + column for own, column in zip(keys, columns)]
+        keys = [key * hierarchy(name).size(level) + column for key, column in zip(keys, columns)]
     return np.isin(keys[1], keys[0])

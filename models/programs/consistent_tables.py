@@ -5,7 +5,6 @@ called solvable programs infeasible after its presolve, so infeasibility counts 
 presolve.
 """
 
-import atexit
 import os
 import pickle
 import sys
@@ -14,8 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from threading import TIMEOUT_MAX, Lock, Timer
-from typing import IO, TYPE_CHECKING, Any, NamedTuple, TypeAlias, cast
+from threading import TIMEOUT_MAX
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -29,95 +28,33 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-# Programs in a separate process, which is killed when their time is over.
-#
-# HiGHS checks its time limit between steps only, and one round of cuts of an integer program with thousands of cells
-# exceeds it by far. The process answers further programs, because SciPy loads slowly.
+# Programs in a process of their own, which is killed when their time is over: HiGHS checks its time limit between steps
+# only, and one round of cuts of an integer program with thousands of cells exceeds it by far.
 
 
 _PROGRAM = """
 import pickle, sys
 from scipy.optimize import milp
-while True:
-    try:
-        arguments, settings = pickle.load(sys.stdin.buffer)
-    except EOFError:
-        break
-    found = milp(*arguments, **settings)
-    pickle.dump(found, sys.stdout.buffer)
-    sys.stdout.buffer.flush()
+arguments, settings = pickle.load(sys.stdin.buffer)
+pickle.dump(milp(*arguments, **settings), sys.stdout.buffer)
 """
 
 
 def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> Any:
     """Run `scipy.optimize.milp` in a separate process; None if it did not answer within `seconds`."""
-    global _solver
-    if not _one_at_a_time.acquire(timeout=min(seconds, TIMEOUT_MAX)):
-        return None
-    try:
-        if _solver is None or not _solver.is_ready():
-            _solver = _Solver()
-        return _solver.answer(pickle.dumps((arguments, settings)), seconds)
-    except OSError:
-        return None
-    finally:
-        _one_at_a_time.release()
+    import subprocess  # loaded here: most programs are never solved
 
-
-class _Solver:
-    """Process that solves one program after the other."""
-
-    def __init__(self) -> None:
-        import subprocess  # loaded here: most programs are never solved
-
-        self._process = subprocess.Popen(
+    with suppress(OSError, EOFError, pickle.UnpicklingError, subprocess.SubprocessError):
+        answer = subprocess.run(
             [sys.executable, "-P", "-c", _PROGRAM],  # -P: no imports from the current folder, which others may write to
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd=os.sep,  # a folder can be removed while the process waits for the next program
+            input=pickle.dumps((arguments, settings)),
+            capture_output=True,
+            timeout=min(seconds, TIMEOUT_MAX),
+            cwd=os.sep,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "OPENBLAS_NUM_THREADS": "1"},
         )
-        self._parent = os.getpid()
-        self._is_killed = False
-        atexit.register(self.end)
-
-    def is_ready(self) -> bool:
-        """Return whether the process runs and belongs to this process, not to one that forked it."""
-        return self._parent == os.getpid() and self._process.poll() is None
-
-    def answer(self, program: bytes, seconds: float) -> Any:
-        """Return the result of a program; None if it did not come in time or failed, and then the process has ended."""
-        questions, answers = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
-        clock = Timer(min(seconds, TIMEOUT_MAX), self._kill)
-        clock.start()
-        result = None
-        try:
-            with suppress(OSError, EOFError, pickle.UnpicklingError):
-                questions.write(program)
-                questions.flush()
-                result = pickle.load(answers)
-        finally:
-            clock.cancel()
-            clock.join()
-            if result is None or self._is_killed:
-                self.end()
-        return result
-
-    def end(self) -> None:
-        if self._parent == os.getpid():
-            atexit.unregister(self.end)
-            self._kill()
-            with suppress(BrokenPipeError):
-                self._process.communicate()
-
-    def _kill(self) -> None:
-        self._is_killed = True
-        self._process.kill()
-
-
-_one_at_a_time = Lock()
-_solver: _Solver | None = None
+        return pickle.loads(answer.stdout)
+    return None
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,6 +10,7 @@ In every group that was merged for t_i, some value has fewer than t_i rows. That
 smallest (by induction: a group merged for a lower threshold holds a value that is rarer still).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
@@ -152,12 +153,15 @@ class _Groups:
 
     def _merge_scarce(self, size: int) -> None:
         """Merge groups of several values that have little more rows than `size`; the last one takes the value outside."""
-        most = size + WITH_APART
-        while scarce := [name for name, rows in self.rows.items() if rows < most and rows < size + self._spare(name)]:
+        waiting = sorted(name for name, rows in self.rows.items() if rows < size + WITH_APART)
+        while waiting:
+            name = heappop(waiting)
+            if name not in self.rows or self.rows[name] >= size + self._spare(name):
+                continue
             if len(self.rows) == 1:
                 self._take_in(size + SEVERAL)
                 return
-            self._merge(min(scarce))
+            heappush(waiting, self._merge(name))
 
     def _spare(self, name: int) -> int:
         if self._missing is not None and name != self._missing:
@@ -176,12 +180,13 @@ class _Groups:
                 self._put(least, self._outside, self._rows_outside)
                 self._outside = None
 
-    def _merge(self, one: int) -> None:
+    def _merge(self, one: int) -> int:
         other = self.nearest(one)
         name, gone = min(one, other), max(one, other)
         self.absorb(name, gone)
         self._value_counts[name] += self._value_counts.pop(gone)
         self._put(name, gone, self.rows.pop(gone))
+        return name
 
     def _put(self, name: int, gone: int, rows: int) -> None:
         self.owner[gone] = name
@@ -234,36 +239,45 @@ class _InTree(_Groups):
         # The node of each level above all values of a group, -1 if there are several or the group is gone.
         self._paths = np.where(counts > 0, paths, -1)
         self._own_paths = paths
-        names = np.flatnonzero(counts)
-        self._under: dict[tuple[int, int], NDArray[np.intp]] = {}  # groups, and some that are no longer there
-        for level, nodes in enumerate(paths[:, names]):
-            order = np.argsort(nodes, kind="stable")
-            distinct, starts = np.unique(nodes[order], return_index=True)
-            for node, part in zip(distinct.tolist(), np.split(names[order], starts[1:])):
-                self._under[level, node] = part
-        self._sizes = counts.copy()
         self._profiles = None if profiles is None else profiles.astype(np.float64)
+        self._under: defaultdict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        """Heaps of the groups under each node with their rows; a group that has grown since, or is gone, stays."""
+        for rows, name in self._smallest:
+            for node in enumerate(paths[:, name].tolist()):
+                self._under[node].append((rows, name))
 
     def nearest(self, name: int) -> int:
-        for node in enumerate(self._paths[:, name].tolist()):
-            under = self._under.get(node, np.zeros(0, dtype=np.intp))
-            under = self._under[node] = under[self._paths[node[0], under] == node[1]]
-            others = under[under != name]
-            if len(others):
-                sizes, rows, lost = self._sizes[others], self.rows[name], np.zeros(len(others))
-                if self._profiles is not None:
-                    difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
-                    lost = np.round(difference.sum(axis=1) / (rows + sizes), 9)
-                    lost[sizes > FREQUENT * self.size] = np.inf
-                return int(others[np.lexsort((others, sizes, lost))[0]])
-        raise AssertionError("all values lie under the root")
+        find = self._smallest_under if self._profiles is None else self._most_similar_under
+        nodes = ((level, node) for level, node in enumerate(self._paths[:, name].tolist()) if node >= 0)
+        found = (find(level, node, name) for level, node in nodes)
+        return next(other for other in found if other is not None)  # all values lie under the root
+
+    def _smallest_under(self, level: int, node: int, name: int) -> int | None:
+        under = self._under[level, node]
+        while under:
+            rows, other = under[0]
+            if other != name and self.rows.get(other) == rows and self._paths[level, other] == node:
+                return other
+            heappop(under)  # `name` itself is merged next
+        return None
+
+    def _most_similar_under(self, level: int, node: int, name: int) -> int | None:
+        assert self._profiles is not None
+        others = np.flatnonzero(self._paths[level] == node)
+        others = others[others != name]
+        sizes, rows = np.array([self.rows[other] for other in others.tolist()]), self.rows[name]
+        difference = np.abs(self._profiles[name] * sizes[:, None] - self._profiles[others] * rows)
+        lost = np.round(difference.sum(axis=1) / (rows + sizes), 9)
+        lost[sizes > FREQUENT * self.size] = np.inf
+        return int(others[np.lexsort((others, sizes, lost))[0]]) if len(others) else None
 
     def absorb(self, name: int, gone: int) -> None:
         if self._profiles is not None:
             self._profiles[name] += self._profiles[gone]
-        self._sizes[name] += self._sizes[gone]
         self._paths[self._paths[:, name] != self._paths[:, gone], name] = -1
         self._paths[:, gone] = -1
+        for node in enumerate(self._paths[:, name].tolist()):
+            heappush(self._under[node], (self.rows[name] + self.rows[gone], name))
 
     def homes(self, empty: Partition, merged: set[int]) -> Partition:
         """Return the nearest group with which each value shares a node below the root; of several the smallest."""

@@ -292,7 +292,12 @@ class Hierarchy:
 
     def leaf_counts(self, level: int) -> CountArray:
         """Return the number of base values under each value of a level: shape (size(level),)."""
-        return np.bincount(self._generalizations[level], minlength=self.size(level)).astype(np.int64)
+        return self._leaf_counts[level]
+
+    @cached_property
+    def _leaf_counts(self) -> tuple[CountArray, ...]:
+        counted = (np.bincount(codes, minlength=self.size(level)) for level, codes in enumerate(self._generalizations))
+        return tuple(read_only(counts.astype(np.int64)) for counts in counted)
 
     def ordered_by(self, labels: Sequence[str]) -> "Hierarchy":
         """Return the hierarchy with an order of its base values, lowest first; other values have no place in it.

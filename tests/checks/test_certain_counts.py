@@ -202,7 +202,7 @@ def test_what_two_possible_tables_clear_that_no_exchange_connects(values: int) -
     for i in range(values):
         counts[0, i, i] = counts[1, i, (i + 1) % values] = 1
     collection = published(filled(flat_domain(A=2, B=values, C=values), counts), "AB", "BC", "AC")
-    waiting = Witnessing(collection.cube, collection.masks, [], 2).look(30).waiting
+    waiting = Witnessing(collection, [], 2).look(30).waiting
     assert all(open_ones.others for open_ones in waiting)  # who is no c: certain, since a published class has one row
 
 
@@ -241,7 +241,7 @@ def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]
     if every is None:
         return
     with patch("checks.small_combinations._BLOCK", block):
-        found = Witnessing(core.collection.cube, collection.masks, [core.sensitive], k).look(15)
+        found = Witnessing(collection, [core.sensitive], k).look(15)
     shown = {own for own in every if not any(not own.margin & ~mask for mask in collection.masks)}
     assert certain(list(shown), k) <= open_ones(collection, found)
     left = open_combinations(collection.domain, found)
@@ -259,7 +259,7 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
     collection, fewer = with_tables(*beside), with_tables(core, further[: len(further) // 2])
     if not any(map(fewer.shows, core.nonsensitive)) or (every := combinations_of(fewer, core.nonsensitive)) is None:
         return
-    witnessing = Witnessing(core.collection.cube, collection.masks, [core.sensitive], k)
+    witnessing = Witnessing(collection, [core.sensitive], k)
     before = witnessing.look(5)
     witnessing.keep(fewer.masks)
     found = witnessing.look(10)
@@ -286,7 +286,7 @@ def test_who_has_any_other_value_is_looked_at(block: int) -> None:
     counts = [3, 1, 0, 0, 3, 3, 0, 2, 3, 0, 1, 2]
     collection = published(filled(flat_domain(A="01", B="01", C="012"), counts), "AB", "BC", "AC")
     with patch("checks.small_combinations._BLOCK", block):
-        found = Witnessing(collection.cube, collection.masks, [], 3).look(50)
+        found = Witnessing(collection, [], 3).look(50)
     (left,) = open_combinations(collection.domain, found)
     assert (left.codes, left.others, left.count) == ({"A": 0, "B": 0, "C": 0}, "C", 1)
     assert found.small == 8
@@ -294,7 +294,7 @@ def test_who_has_any_other_value_is_looked_at(block: int) -> None:
 
 def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     collection, k = cycle()
-    found = Witnessing(collection.cube, collection.masks, [], k).look(20)
+    found = Witnessing(collection, [], k).look(20)
     assert [own.codes for own in open_combinations(collection.domain, found)] == [{"A": 0, "B": 1, "C": 0}]
     assert not found.clear_all
     second, third = collection.masks[1:]
@@ -302,15 +302,15 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     assert found.blamed(collection.domain, {second: 0.2, third: 0.1}) == third
     assert found.blamed(collection.domain, {second: 0.1, third: 0.2}) == second
     assert found.blamed(collection.domain, {}) is None
-    going_on = Witnessing(collection.cube, collection.masks, [], k)
+    going_on = Witnessing(collection, [], k)
     assert not going_on.look(20).clear_all
-    idle = Witnessing(collection.cube, collection.masks, [], k)
+    idle = Witnessing(collection, [], k)
     at_once = idle.look(0)
     assert (at_once.rounds, at_once.small) == (0, len(open_combinations(collection.domain, at_once)))
     assert idle.look(1000).rounds < 1000  # it ends soon after the last one that clears anything
     going_on.keep(collection.masks[:2])
     assert going_on.look(200).clear_all
-    tree = Witnessing(collection.cube, collection.masks[:2], [], k).look(200)
+    tree = Witnessing(replace(collection, masks=collection.masks[:2]), [], k).look(200)
     assert (tree.clear_all, tree.small > 0) == (True, True)
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from command_line import main
+from window_clients import browsing, run_here
 
 
 def answered(*arguments: object) -> Any:
@@ -62,6 +64,46 @@ def test_no_number_differs_between_publish_its_json_and_verify(demo: Path, tmp_p
     }
     assert {published["least_count"], *published["pairs"].values(), 100 * nearest["bound"]} <= {*numbers}
     assert 0 <= min(number - 100 * nearest["largest"] for number in numbers if number >= 100 * nearest["largest"]) < 0.1
+
+
+def test_no_number_differs_between_the_window_the_report_the_terminal_and_verify(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Row by row: tables, what a reader could learn, and the sentences above and beside them."""
+    folder = shutil.copytree(demo, tmp_path / "demo", ignore=shutil.ignore_patterns("release", "*.html"))
+    run_here(monkeypatch)
+    with browsing(folder / "release.toml") as browser:
+        browser.post("/search")
+        window = browser.page("/publish").partition('<div class="sheet">')[2].partition('id="look"')[0]
+        printed = browser.publish(out="out")
+    verified = answered("verify", folder / "out")
+    report = (folder / "out/report.html").read_text().partition('class="sheet">')[2].partition("<nav")[0]
+    tables = sorted(verified["tables"], key=lambda table: not table["sensitive"])
+    counts = [(f"{table['numbers']:,}", f"{table['smallest']:,}") for table in tables]
+    found = [
+        re.findall(r'<td class="num">([\d,]+)</td><td class="num">([\d,]+)</td></tr>', page)
+        for page in (window, report)
+    ]
+    assert found == [counts, counts[:12]]
+    learned = [
+        re.findall(r'<span class="num">([\d.]+) \u2192 ([\d.]+)(?: of ([\d.]+))?', page) for page in (window, report)
+    ]
+    assert learned[0] == learned[1][: len(learned[0])]
+    assert learned[0]
+    for (overall, largest, bound), each in zip(learned[1], verified["learned"]):
+        surest = each["surest"]
+        assert float(overall) == pytest.approx(100 * surest["overall"], abs=0.05)
+        assert 0 <= float(largest) - 100 * surest["largest"] < 0.1
+        assert float(bound) == pytest.approx(100 * surest["bound"], abs=0.05)
+    head = f"{len(tables)} tables, {sum(table['numbers'] for table in tables):,} numbers"
+    for page in (window, report):
+        assert head in page
+        assert f"No number below {verified['least_count']}" in page
+        assert f"{verified['pairs']['analysable']} of {verified['pairs']['all']} pairs" in page
+    for begin, end in (('<p class="big">', "</p>"), ('<div class="card"><p>Useful', "</p>")):
+        said = [page.partition(begin)[2].partition(end)[0] for page in (window, report)]
+        assert said[0] == said[1]
+    assert window.partition('<p class="big">')[2].partition("</p>")[0] in printed
 
 
 def test_what_has_no_limit_is_not_nearest_to_one(tmp_path: Path) -> None:

@@ -103,7 +103,7 @@ def test_uai_is_read_by_pyagrum(release: marginals.Release, tmp_path: Path) -> N
 
 
 def test_uai_has_one_factor_a_scope(release: marginals.Release) -> None:
-    scopes = [frozenset(factor.variables) for factor in interchange.factors(release).factors]
+    scopes = [frozenset(scope) for scope in interchange.factors(release).factors]
     assert len(scopes) == len(set(scopes))
 
 

@@ -77,7 +77,7 @@ def test_releases_are_verified_together_where_one_says_how_their_labels_nest(
     assert [check.verdict for check in marginals.verify(*folders, claims=claims).checks[1:]] == [
         check.verdict for check in together.checks
     ]
-    assert marginals.attack(*folders).compositions
+    assert marginals.attack(*folders).attacked
 
 
 def test_releases_of_which_none_says_how_their_labels_nest_are_undecided_together(tmp_path: Path) -> None:

@@ -4,12 +4,16 @@ import re
 from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import marginals
+from command_line import output
 from marginals import InputError
 from marginals.conditions import Range, UnjudgedError, Where
 from marginals.published_values import CountedHierarchy, matched_levels, meanings, values_meant
@@ -42,6 +46,50 @@ def unjudged(where: Where) -> list[str]:
     """The wages of which a condition cannot be judged."""
     labels = np.array(DOMAIN.hierarchy("wage").labels[0])
     return list(labels[meanings(DOMAIN, PUBLISHED, where)["wage"].unjudged])
+
+
+CODES = Domain.of({"sex": Hierarchy.from_rows([("1", "known", "*"), ("2", "known", "*"), ("9", "9", "*")])})
+
+
+@given(st.dictionaries(st.sampled_from(["1", "2", "9", "known"]), st.sampled_from(["1", "2", "a b", "c", "known"])))
+def test_a_meaning_stands_for_its_one_label_and_is_refused_if_it_could_mean_another(words: dict[str, str]) -> None:
+    hierarchy = CODES.hierarchy("sex")
+    for text in ("1", "2", "9", "known", "a b", "c"):
+        own = {text} & {label for level in hierarchy.labels for label in level}
+        called = {label for label, word in words.items() if word == text} | own
+        for condition in (f"sex={text}", {"sex": text}, f"sex in [{text!r}]", f"sex in {text}|{text} and sex={text}"):
+            if len(called) != 1:
+                with pytest.raises(InputError, match="does not name one value" if called else "no published value"):
+                    meanings(CODES, {"sex": 0}, condition, words={"sex": words})
+                continue
+            [label] = called
+            inside = [label in row for row in hierarchy.rows()]
+            found = meanings(CODES, {"sex": 0}, condition, words={"sex": words})
+            assert found["sex"].surely.tolist() == inside
+            assert meanings(CODES, {"sex": 0}, found) is not None
+    assert meanings(CODES, {"sex": 0}, "sex=9@0", words={"sex": words})["sex"].surely.tolist() == [False, False, True]
+
+
+def test_labels_of_a_survey_file_are_words_in_questions_and_in_the_report(tmp_path: Path) -> None:
+    codes = {"sex": ("1", "2"), "ill": ("0", "1")}
+    called = {"sex": {"1": "Male", "2": "Female"}, "ill": {"0": "healthy", "1": "poorly"}}
+    rows = [
+        (sex, ill) for sex, ill, n in (("1", "0", 30), ("1", "1", 12), ("2", "0", 40), ("2", "1", 18)) for _ in range(n)
+    ]
+    roles = dict(zip(codes, ("quasi-identifier", "sensitive")))
+    attributes = {name: marginals.Attribute(roles[name], values=called[name]) for name in codes}
+    table = marginals.read_table(pd.DataFrame(rows, columns=list(codes)), attributes)
+    marginals.publish(table, marginals.Policy(k_link=5, diversity="odds:6,20")).write(tmp_path / "out")
+    release = marginals.open_release(tmp_path / "out")
+    for where in ("sex=Female", {"sex": "Female"}, "sex=2", ["sex == 'Female'"]):
+        assert release.count(where).value == 58
+        assert repr(release.share("ill=poorly", where=where)) == repr(release.share("ill=1", where="sex=2"))
+    assert output("query", tmp_path / "out", "sex=Female").startswith("58 rows, exactly")
+    page = release.report(tmp_path / "page.html") or (tmp_path / "page.html").read_text()
+    sheet = page.partition('class="sheet">')[2].partition("<nav")[0]
+    assert all(word in sheet for words in called.values() for word in words.values())
+    assert "sex=2" not in page
+    assert "sex=1" not in page
 
 
 @pytest.mark.parametrize(

@@ -13,13 +13,8 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from brute_force import covered, dense_marginal, iterative_proportional_fitting, joint_array
 from filled_tables import counted, flat_domain, of_rows
-from marginals.recoding.measures import (
-    average_class_size,
-    classification_metric,
-    discernibility,
-    level_information,
-    sweep_order,
-)
+from marginals.recoding.local_recoding import average_class_size, classification_metric, discernibility
+from marginals.recoding.sweeping import level_information, sweep_order
 from models import (
     Collection,
     ContingencyTable,

@@ -4,8 +4,8 @@ Published cells are those of the joint table at the finest level that some margi
 one axis an attribute of the domain, of length 1 where no margin shows it.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
@@ -13,7 +13,7 @@ from math import ceil, exp, inf, lcm, log, prod
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import LinearConstraint, milp
+from scipy.optimize import LinearConstraint, linprog, milp
 
 from brute_force import Array, dense_marginal, joint_array, lifted, summed
 from checks import Distinct, Diversity, Entropy, Functional, NegativeDisclosure, NpdRecursive, Recursive, Simple
@@ -288,3 +288,27 @@ def on_boundary(diversity: Diversity, vector: Sequence[Fraction]) -> Diversity:
         if 0 < tau < 1:
             return replace(diversity, tau=tau)
     return diversity
+
+
+Ground = Callable[[int, int], Fraction]
+"""How far two values are from each other."""
+
+
+def exact_work(vector: Sequence[int], whole: Sequence[int], ground: Ground) -> Fraction:
+    """The least work of moving one distribution onto another, with a proof in whole numbers that there is no less."""
+    size, rows, total = len(whole), sum(vector), sum(whole)
+    distances = [[ground(i, j) for j in range(size)] for i in range(size)]
+    scale = lcm(*(each.denominator for own in distances for each in own))
+    cost = np.array([[int(each * scale) for each in own] for own in distances])
+    leaving, arriving = np.array(vector) * total, np.array(whole) * rows
+    sides = np.vstack([np.kron(np.eye(size), np.ones(size)), np.kron(np.ones(size), np.eye(size))])
+    found = linprog(cost.ravel(), A_eq=sides, b_eq=np.concatenate([leaving, arriving]), method="highs-ds")
+    flow = np.rint(found.x).astype(np.int64).reshape(size, size)
+    prices = np.rint(found.eqlin.marginals).astype(np.int64)
+    work = int((flow * cost).sum())
+    assert (flow >= 0).all()
+    assert (flow.sum(axis=1) == leaving).all()
+    assert (flow.sum(axis=0) == arriving).all()
+    assert (prices[:size, None] + prices[None, size:] <= cost).all()
+    assert work == int(prices[:size] @ leaving + prices[size:] @ arriving)
+    return Fraction(work, scale * rows * total)

@@ -1,4 +1,4 @@
-"""All tables of whole numbers with given sums, one after another: the oracle of what marginals determine."""
+"""All tables of whole numbers with given sums, the oracle of what marginals determine; and tables that change."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, product
@@ -74,3 +74,30 @@ def margins_with(sensitive: str, levels: Levels) -> Iterator[dict[str, int]]:
         for chosen in combinations(others, number):
             for each in product(*(levels[a] for a in (*chosen, sensitive))):
                 yield dict(zip((*chosen, sensitive), each))
+
+
+def story(
+    rng: np.random.Generator, shape: tuple[int, ...], k: int, changes: tuple[int, int] = (2, 6)
+) -> tuple[str, list[Counts]]:
+    """Snapshots, by default three to six: people come, leave, both, are corrected; or each is a part of the one before."""
+    kind = str(rng.choice(["come", "leave", "both", "corrected", "part", "turnover"]))
+    tables = [rng.integers(0, 2 * k + 1, shape) * (rng.random(shape) < 0.9)]
+    for _ in range(rng.integers(*changes)):
+        last = tables[-1]
+        size = int(rng.choice([1, k, 2 * k]))
+        came = rng.integers(0, size + 1, shape) * (rng.random(shape) < rng.choice([0.3, 1]))
+        left = np.minimum(rng.integers(0, size + 1, shape) * (rng.random(shape) < rng.choice([0.3, 1])), last)
+        if kind == "come":
+            left = np.zeros_like(left)
+        if kind == "leave":
+            came = np.zeros_like(came)
+        if kind == "corrected":
+            came = np.roll(left, 1, axis=-1)
+        if kind == "turnover":
+            came = np.roll(left, int(rng.integers(1, left.size)), axis=None)
+            came = np.where(came, came + rng.integers(0, 2, shape), 0)
+        if kind == "part":
+            axis = int(rng.integers(len(shape)))
+            came, left = np.zeros_like(came), last * (np.indices(shape)[axis] == rng.integers(shape[axis]))
+        tables.append(last + came - left)
+    return kind, tables

@@ -54,7 +54,7 @@ CELL = 2 * 128
 """Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
 
 LIMITS = {
-    **dict.fromkeys(["_MOST_IN_LIST", "_MOST_IN_ENUM", "_MOST_PARTS"], frames),
+    **dict.fromkeys(["_MOST_PARTS"], frames),
     "LARGE": engines,
     "_CHUNK": files,
     "MOST_UNPACKED": workbook,

@@ -203,13 +203,6 @@ def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 def never_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands of the window run until they are stopped."""
     monkeypatch.setattr(jobs, "WORKER", "import time; time.sleep(600)")
-    command = jobs.JobList.command
-
-    def begin(own: jobs.JobList, *arguments: Any) -> jobs.Job:
-        own._end_waiting()  # it would do what it is asked
-        return command(own, *arguments)
-
-    monkeypatch.setattr(jobs.JobList, "command", begin)
 
 
 def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def window(stage: Stage) -> Iterator[Case]:
 
 def _answered(stage: Stage, browser: Browser) -> Iterator[Case]:
     for address in ("/table", "/levels", "/policy", "/search", "/publish"):
-        yield _page(stage, address, browser.until(address, "Prosecutor: " if address == "/table" else ""))
+        yield _page(stage, address, browser.until(address, "prosecutor, who" if address == "/table" else ""))
     for attribute in ("age", "town", "disease"):
         yield _page(stage, f"/levels of {attribute}", browser.until(f"/levels?attribute={attribute}&level=1", ""))
 
@@ -62,7 +62,7 @@ def _searched(stage: Stage, browser: Browser, folder: Path) -> Iterator[Case]:
     yield _page(stage, "/search/1/take", browser.post("/search/1/take").get_data(as_text=True))
     yield _page(stage, "/publish of release", browser.change("/publish", "/publish", {"looked": "yes"}))
     browser.post("/publish/verify", {"out": "release"})
-    yield _page(stage, "/publish/verify", browser.until("/publish", "holds"))
+    yield _page(stage, "/publish/verify", browser.until("/publish", "Verified from its files alone: "))
     assert (folder / "release").is_dir()
 
 

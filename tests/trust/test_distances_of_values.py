@@ -6,16 +6,14 @@ MARGINALS_TRIALS says how many cases are tried.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import lcm
 from pathlib import Path
 from shutil import rmtree
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import linprog
 
 import marginals
 from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity, spelled
@@ -25,12 +23,11 @@ from marginals.bundle.writing import bundle_files
 from marginals.publishing.publishing import Chosen, content, prepare, released_names
 from marginals.publishing.searching import no_progress
 from models import Hierarchy
+from privacy_oracles import Ground, exact_work
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "60"))
 WHOLE_WAY = 5
 """Of so many cases one is published by the search too."""
-
-Ground = Callable[[int, int], Fraction]
 
 VALUES = {
     "whole numbers": ["-5", "2", "3", "10", "20", "30", "100", "1000"],
@@ -117,26 +114,6 @@ class Case:
         }
         known = [vector for vector in vectors if vector.any()]
         return max(exact_work(vector.tolist(), whole.tolist(), grounds[self.distance]) for vector in known)
-
-
-def exact_work(vector: Sequence[int], whole: Sequence[int], ground: Ground) -> Fraction:
-    """The least work of moving one distribution onto another, with a proof in whole numbers that there is no less."""
-    size, rows, total = len(whole), sum(vector), sum(whole)
-    distances = [[ground(i, j) for j in range(size)] for i in range(size)]
-    scale = lcm(*(each.denominator for own in distances for each in own))
-    cost = np.array([[int(each * scale) for each in own] for own in distances])
-    leaving, arriving = np.array(vector) * total, np.array(whole) * rows
-    sides = np.vstack([np.kron(np.eye(size), np.ones(size)), np.kron(np.ones(size), np.eye(size))])
-    found = linprog(cost.ravel(), A_eq=sides, b_eq=np.concatenate([leaving, arriving]), method="highs-ds")
-    flow = np.rint(found.x).astype(np.int64).reshape(size, size)
-    prices = np.rint(found.eqlin.marginals).astype(np.int64)
-    work = int((flow * cost).sum())
-    assert (flow >= 0).all()
-    assert (flow.sum(axis=1) == leaving).all()
-    assert (flow.sum(axis=0) == arriving).all()
-    assert (prices[:size, None] + prices[None, size:] <= cost).all()
-    assert work == int(prices[:size] @ leaving + prices[size:] @ arriving)
-    return Fraction(work, scale * rows * total)
 
 
 def drawn(rng: np.random.Generator) -> Case:

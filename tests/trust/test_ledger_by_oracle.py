@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import marginals
-from table_enumeration import Counts, all_tables
+from table_enumeration import Counts, all_tables, story
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "25"))
 SEED = 20261122
@@ -134,26 +134,6 @@ def frame_of(counts: Counts) -> pd.DataFrame:
     return pd.DataFrame({n: np.array(VALUES[n])[CODES[i][repeated]] for i, n in enumerate(NAMES)})
 
 
-def series_of(rng: np.random.Generator, k: int) -> list[Counts]:
-    """A table as it changes: people come, leave, come and leave, or are corrected."""
-    counts = rng.integers(0, 3 * k, SHAPE) * (rng.random(SHAPE) < 0.8)
-    tables = [counts]
-    for _ in range(rng.integers(1, 5)):
-        kind = rng.choice(["come", "leave", "both", "corrected"])
-        size = rng.choice([2, k, 3 * k])
-        came = rng.integers(0, size + 1, SHAPE) * (rng.random(SHAPE) < rng.choice([0.1, 0.5, 1]))
-        left = np.minimum(rng.integers(0, size + 1, SHAPE) * (rng.random(SHAPE) < rng.choice([0.1, 0.5, 1])), counts)
-        if kind == "come":
-            left = np.zeros_like(left)
-        if kind == "leave":
-            came = np.zeros_like(came)
-        if kind == "corrected":
-            came = np.roll(left, 1, axis=2)
-        counts = counts + came - left
-        tables.append(counts)
-    return tables
-
-
 def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_without(tmp_path: Path) -> None:
     rng = np.random.default_rng(SEED)
     found: Counter[str] = Counter()
@@ -164,7 +144,7 @@ def test_an_oracle_finds_nobody_in_releases_with_a_ledger_and_somebody_in_most_w
         )
         bundles: dict[bool, list[Told]] = {False: [], True: []}
         changed: list[Counts] = []
-        for number, counts in enumerate(series_of(rng, k)):
+        for number, counts in enumerate(story(rng, SHAPE, k, (1, 5))[1]):
             if not counts.sum():
                 break
             table = marginals.read_table(frame_of(counts), ATTRIBUTES)
@@ -221,7 +201,7 @@ def released(seed: int, place: Path, ledger: Path | None) -> tuple[int, list[tup
         k_link=k, k_combinatorial=k, diversity=diversity, base="none", max_waiting=1, turnover=turnover
     )
     found: list[tuple[str, Told]] = []
-    for number, counts in enumerate(series_of(rng, k)):
+    for number, counts in enumerate(story(rng, SHAPE, k, (1, 5))[1]):
         for again in range(rng.integers(1, 3)):
             where = str(rng.choice(list(PARTS)))
             folder = place / f"{seed}-{number}-{again}-{ledger is None}"

@@ -22,7 +22,7 @@ from checks import KLink, MaxentDiversity, Verdict, parse_diversity
 from checks.changes import Envelope, difference, settled
 from filled_tables import filled, flat_domain
 from models import ContingencyTable, Domain, Mask
-from table_enumeration import Counts, all_tables
+from table_enumeration import Counts, story, tables_with
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "12"))
 SEED = 20261123
@@ -47,17 +47,7 @@ def counts_of(table: ContingencyTable, shape: tuple[int, ...]) -> Counts:
 
 def fitting(counts: Counts, masks: tuple[Mask, ...], domain: Domain) -> Counts | None:
     """All tables with the same margins, shape (tables, cells); None where they are too many."""
-    places = np.arange(counts.size).reshape(counts.shape)
-    members, sums = [list(range(counts.size))], [int(counts.sum())]
-    for mask in masks:
-        shown = [domain.attributes.index(name) for name, level in domain.margin(mask).items() if level == 0]
-        for cell in np.ndindex(*(counts.shape[axis] for axis in shown)):
-            index: list[int | slice] = [slice(None)] * counts.ndim
-            for axis, code in zip(shown, cell):
-                index[axis] = code
-            members.append(places[tuple(index)].ravel().tolist())
-            sums.append(int(counts[tuple(index)].sum()))
-    tables = list(islice(all_tables(members, sums, counts.size), MOST_TABLES + 1))
+    tables = list(islice(tables_with(domain, map(domain.margin, masks), counts.ravel()), MOST_TABLES + 1))
     return None if len(tables) > MOST_TABLES else np.array(tables)
 
 
@@ -174,33 +164,6 @@ def _are_alike(people: Counts, shape: tuple[int, ...]) -> bool:
         if (values.any(axis=-1).all(axis=0) & (values.any(axis=0).sum(axis=-1) == 1)).any():
             return True
     return False
-
-
-def story(
-    rng: np.random.Generator, shape: tuple[int, ...], k: int, changes: tuple[int, int] = (2, 6)
-) -> tuple[str, list[Counts]]:
-    """Snapshots, by default three to six: people come, leave, both, are corrected; or each is a part of the one before."""
-    kind = str(rng.choice(["come", "leave", "both", "corrected", "part", "turnover"]))
-    tables = [rng.integers(0, 2 * k + 1, shape) * (rng.random(shape) < 0.9)]
-    for _ in range(rng.integers(*changes)):
-        last = tables[-1]
-        size = int(rng.choice([1, k, 2 * k]))
-        came = rng.integers(0, size + 1, shape) * (rng.random(shape) < rng.choice([0.3, 1]))
-        left = np.minimum(rng.integers(0, size + 1, shape) * (rng.random(shape) < rng.choice([0.3, 1])), last)
-        if kind == "come":
-            left = np.zeros_like(left)
-        if kind == "leave":
-            came = np.zeros_like(came)
-        if kind == "corrected":
-            came = np.roll(left, 1, axis=-1)
-        if kind == "turnover":
-            came = np.roll(left, int(rng.integers(1, left.size)), axis=None)
-            came = np.where(came, came + rng.integers(0, 2, shape), 0)
-        if kind == "part":
-            axis = int(rng.integers(len(shape)))
-            came, left = np.zeros_like(came), last * (np.indices(shape)[axis] == rng.integers(shape[axis]))
-        tables.append(last + came - left)
-    return kind, tables
 
 
 @dataclass(frozen=True, eq=False)

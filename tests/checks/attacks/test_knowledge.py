@@ -29,7 +29,6 @@ from checks.attacks.knowledge import (
     certain_cells,
     published_counts,
     reconstruction,
-    smallest_class,
 )
 from filled_tables import apart, filled, flat_domain, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
@@ -84,15 +83,6 @@ def test_reconstruction_finds_the_cells_that_are_the_same_in_every_table(seed: i
     assert (found.cells, found.determined, found.rows, found.total) == (cells, determined, low[low == high].sum(), 6)
     assert found.sharp
     assert found.share == (determined / cells)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_the_smallest_class_is_that_of_all_tables(seed: int) -> None:
-    counts = random_counts(seed, 8)
-    most = of_the_chain(counts).sum(axis=2).max(axis=0)
-    assert smallest_class(model_of(cube_of(counts), CHAIN).frechet_bounds, {"a": 0, "z": 0, "s": 0}, ["s"]) == (
-        most[most > 0].min()
-    )
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -456,7 +456,7 @@ Labels = frozenset[tuple[Any, ...]]
 
 def released(naming: GroupNaming, counts: tuple[int, ...], k: int) -> list[Labels]:
     """What a search publishes: the finest level without a small group, or one of which the next finer tells no more."""
-    given, start = naming.given, naming.start
+    given, start = naming.hierarchy, naming.start
     rows = np.zeros(given.size(0), dtype=np.int64)
     rows[np.unique(given.lift(0, start), return_index=True)[1]] = counts
     hierarchy, found = attribute_ladder(naming, rows, k), []
@@ -487,7 +487,7 @@ def test_fitted_levels_tell_what_all_tables_with_the_same_release_share(
     rng = np.random.default_rng(seed)
     attribute, values, k = random_attribute(rng)
     naming = GroupNaming.of("z", attribute, attribute.hierarchy_of(values))
-    labels, total = naming.given.labels[naming.start], int(rng.integers(2 * k, 2 * k + 5))
+    labels, total = naming.hierarchy.labels[naming.start], int(rng.integers(2 * k, 2 * k + 5))
     tables: dict[Labels, set[tuple[int, ...]]] = {}
     finest: dict[Labels, tuple[int, ...]] = {}
     places = range(total + len(labels) - 1)

@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
 
 from checks import (
     CriterionError,
@@ -33,7 +32,7 @@ from checks import (
 from filled_tables import filled, flat_domain, published
 from judged_classes import judged, judged_on, stated
 from models import Collection, Domain, Hierarchy
-from privacy_oracles import conditionals, is_diverse, keeps_odds
+from privacy_oracles import Ground, conditionals, exact_work, is_diverse, keeps_odds
 from privacy_strategies import classes, diversities, sensitive_collections, tree_of
 from strategies import hierarchies
 
@@ -274,8 +273,6 @@ def test_by_itself_it_judges_no_counts() -> None:
 
 # t-closeness: the distance is the least work of moving rows.
 
-Ground = Callable[[int, int], Fraction]
-
 
 def generalizations_apart(hierarchy: Hierarchy, one: int, other: int) -> Fraction:
     """Levels to climb until two base values merge, as a share of the height."""
@@ -294,17 +291,6 @@ def pairs(hierarchy: Hierarchy, whole: list[int]) -> dict[str, Ground]:
     }
 
 
-def least_work(one: np.ndarray, other: np.ndarray, ground: Ground) -> float:
-    """Earth mover's distance by linear programming over all flows."""
-    size = len(one)
-    cost = [float(ground(i, j)) for i, j in product(range(size), repeat=2)]
-    leaving = np.kron(np.eye(size), np.ones(size))
-    arriving = np.kron(np.ones(size), np.eye(size))
-    found = linprog(cost, A_eq=np.vstack((leaving, arriving)), b_eq=np.concatenate((one, other)))
-    assert found.status == 0, found.message
-    return float(found.fun)
-
-
 @st.composite
 def parts_of_tables(draw: st.DrawFn) -> tuple[Hierarchy, list[int], list[int]]:
     """A hierarchy whose values lie in an order, the rows of a class, and those of the whole table."""
@@ -320,12 +306,19 @@ def closeness(t: Fraction, distance: str, hierarchy: Hierarchy, whole: list[int]
 
 @given(parts_of_tables())
 def test_the_distance_is_the_least_work_of_moving_rows(drawn: tuple[Hierarchy, list[int], list[int]]) -> None:
+    """At the distance itself a class passes, and below it fails."""
     hierarchy, vector, whole = drawn
     for distance, ground in pairs(hierarchy, whole).items():
-        criterion = closeness(Fraction(1, 2), distance, hierarchy, whole)
-        expected = least_work(np.array(vector) / sum(vector), np.array(whole) / sum(whole), ground)
+        exact = exact_work(vector, whole, ground)
+        at = closeness(exact, distance, hierarchy, whole)
         for rows in (np.array([vector]), np.array([vector], dtype=float)):
-            assert criterion.reached(rows)[0] == pytest.approx(expected, abs=1e-7)
+            assert at.reached(rows)[0] == pytest.approx(float(exact), abs=1e-7)
+        assert at.decide(vector)
+        assert satisfies(at, np.array([vector])).all()
+        if exact:
+            below = closeness(exact - min(exact, Fraction(1, 10**15)), distance, hierarchy, whole)
+            assert not below.decide(vector)
+            assert not satisfies(below, np.array([vector])).any()
 
 
 def test_the_salaries_of_the_paper() -> None:
@@ -333,33 +326,6 @@ def test_the_salaries_of_the_paper() -> None:
     criterion = judged("t-closeness:3/8 ordered", [f"{n}k" for n in range(3, 12)], (1,) * 9)
     low, spread = [1, 1, 1, 0, 0, 0, 0, 0, 0], [0, 0, 0, 1, 0, 1, 0, 0, 1]
     assert criterion.reached(np.array([low, spread])) == pytest.approx([0.375, 1 / 6])
-
-
-@given(parts_of_tables())
-def test_at_the_distance_itself_a_class_passes_and_below_it_fails(
-    drawn: tuple[Hierarchy, list[int], list[int]],
-) -> None:
-    hierarchy, vector, whole = drawn
-    differences = [Fraction(v, sum(vector)) - Fraction(w, sum(whole)) for v, w in zip(vector, whole)]
-    occurring = [d for d, w in zip(differences, whole) if w]
-    groups = [
-        sum(d for d, row in zip(differences, hierarchy.rows()) if row[level] == label)
-        for level in range(hierarchy.height)
-        for label in hierarchy.labels[level]
-    ]
-    exactly = {
-        "equal": sum(d for d in differences if d > 0),
-        "ordered": sum(abs(sum(occurring[:k])) for k in range(1, len(occurring))) / max(len(occurring) - 1, 1),
-        "hierarchical": sum(map(abs, groups)) / (2 * hierarchy.height),
-    }
-    for distance, exact in exactly.items():
-        at = closeness(Fraction(exact), distance, hierarchy, whole)
-        assert at.decide(vector)
-        assert satisfies(at, np.array([vector])).all()
-        if exact:
-            below = closeness(Fraction(exact) - min(exact, Fraction(1, 10**15)), distance, hierarchy, whole)
-            assert not below.decide(vector)
-            assert not satisfies(below, np.array([vector])).any()
 
 
 def test_values_published_generalized_climb_from_their_level() -> None:

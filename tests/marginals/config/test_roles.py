@@ -269,6 +269,11 @@ def test_columns_whose_names_begin_alike_and_that_have_the_same_few_answers_are_
     assert init(drawn(["1", "2", "3"], names[:4]), tmp_path).with_role("sensitive") == set()
 
 
+def test_how_often_somebody_was_in_hospital_is_asked_about_and_which_hospital_is_not() -> None:
+    assert guessed("hospital", [0, 0, 0, 1, 2, 0, 0, 1] * 40)["question"]
+    assert "question" not in guessed("hospital", ["north", "south", "west", "east"] * 80)
+
+
 def test_opinions_about_spending_are_no_income(tmp_path: Path) -> None:
     frame = pd.DataFrame({"c86": np.repeat([1, 2, 3], [80, 60, 60]), "sex": ["f", "m"] * 100})
     labels = {"c86": {1: "too little", 2: "about right", 3: "too much"}}

@@ -12,22 +12,14 @@ import marginals
 from checks.attacks.knowledge import CertainCells
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from checks.risk.disclosure import Frontier
-from marginals.attacks import NonsensitiveSmall, Threshold
+from marginals.attacks import Threshold
 from marginals.bundle.content import Verification
-from marginals.charts import (
-    WIDTH,
-    Shape,
-    finest_pairs,
-    interaction_picture,
-    loss_histogram,
-    risk_frontier,
-    tree_picture,
-)
+from marginals.charts import Shape, loss_histogram, risk_frontier
 from marginals.pairs import pairs_shown
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from models import Collection
 from strategies import decomposable_collections
 
 
@@ -65,57 +57,6 @@ def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
     names = len(collection.domain.attributes)
     assert shown.total == names * (names - 1) // 2
     assert all(shown.numbers[kind] == len(shown.of_kind(kind)) for kind in shown.numbers)
-
-
-def chain(length: int) -> Collection:
-    """The pairs of neighbours of so many attributes with one row in all."""
-    names = [f"a{i:03}" for i in range(length)]
-    domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in names})
-    tables = [
-        ContingencyTable.from_cells(domain, {a: 0, b: 0}, {a: np.zeros(1, int), b: np.zeros(1, int)}, [1])
-        for a, b in zip(names, names[1:])
-    ]
-    return Collection.of(DataCube(tables), [table.mask for table in tables])
-
-
-def test_each_attribute_of_a_crowd_has_a_place_of_its_own() -> None:
-    picture = interaction_picture(chain(80))
-    assert len({(capsule["x"], capsule["y"]) for capsule in picture["capsules"]}) == 80
-    assert all(c["x"] >= 0 and c["x"] + c["width"] <= WIDTH for c in picture["capsules"])
-    assert all(c["y"] >= 0 and c["y"] + c["height"] <= picture["height"] for c in picture["capsules"])
-    assert len(picture["edges"]) == 79
-    assert interaction_picture(chain(80)) == picture
-
-
-@given(decomposable_collections())
-@settings(max_examples=40)
-def test_pictures_show_what_the_collection_says(collection: Collection) -> None:
-    """Capsules hold the levels shown, edges the pairs with all coarser ones make the graph, boxes are the tree's."""
-    if not collection.masks:
-        return
-    picture = interaction_picture(collection)
-    beads = {(capsule["attribute"], bead["level"]) for capsule in picture["capsules"] for bead in capsule["beads"]}
-    assert beads == {item for margin in collection.margins for item in margin.items()}
-    graph = collection.interaction_graph.to_networkx()
-    coarser = {
-        frozenset([(a, k), (b, m)])
-        for a, i, b, j in finest_pairs(collection.margins)
-        for k in range(i, collection.domain.hierarchy(a).height)
-        for m in range(j, collection.domain.hierarchy(b).height)
-    }
-    assert coarser == {frozenset([tuple(u), tuple(v)]) for u, v in graph.edges if u.attribute != v.attribute}
-    assert len(picture["edges"]) == len(finest_pairs(collection.margins))
-    for one in picture["capsules"]:
-        assert one["x"] >= 0
-        assert one["x"] + one["width"] <= 380
-        for other in picture["capsules"]:
-            across, down = (abs(one[axis] - other[axis]) for axis in "xy")
-            apart = across >= min(one["width"], other["width"]) or down >= one["height"]
-            assert one is other or apart
-    tree = tree_picture(collection)
-    assert len(tree["boxes"]) == len(collection.junction_tree.cliques)
-    assert sum(box["elbow"] is not None for box in tree["boxes"]) == collection.junction_tree.graph().number_of_edges()
-    assert all(box["x"] + box["width"] <= 380 for box in tree["boxes"])
 
 
 def inside(plot: Shape) -> bool:
@@ -190,7 +131,7 @@ def test_verdicts_are_sentences_with_their_detail() -> None:
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:
     attacks = marginals.attacks.Attacks(
         thresholds=(Threshold("k-link", 10, 18, rows_per_person=1), Threshold("k-link", 18, 18)),
-        nonsensitive=NonsensitiveSmall(10, "k-combinatorial 10"),
+        nonsensitive=Finding("no-small-certain", Verdict.HOLDS, {"k": 10}, None, (Algorithm.POSSIBLE_TABLES,), 1),
         certain={"age": CertainCells(1, 1, 1, 3, 0, None)},
         left_out={"disease": "it is too large"},
     )

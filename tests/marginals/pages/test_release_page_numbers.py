@@ -200,15 +200,20 @@ def test_of_very_many_values_the_most_frequent_are_told_and_how_many_rows_the_ot
     assert told[-1] == ["114 other values", f"{others:,}", f"{100 * others / total:.1f} %", ""]
 
 
-def test_a_histogram_has_a_column_for_each_value_as_high_as_its_rows_and_names_the_highest() -> None:
+def test_each_of_some_values_is_told_in_their_order() -> None:
     content, rows = many(40)
+    told = Page(report_of(content)).rows("40 values")
+    assert [(label, int(count)) for label, count, *_ in told] == [
+        (label, rows[label]) for label in content.domain.hierarchy("word").labels[0]
+    ]
+
+
+def test_the_junction_tree_lists_each_table_below_one_that_it_shares_something_with() -> None:
+    content = published()
     page = report_of(content).decode()
-    columns = re.findall(r'<rect class="column"[^>]*height="([\d.]+)"/?><title>(v\d+): ([\d,]+)</title>', page)
-    assert {label: int(count) for _, label, count in columns} == rows
-    assert [float(height) for height, *_ in columns] == pytest.approx(
-        [120 * rows[label] / 40 for _, label, _ in columns], abs=0.1
-    )
-    assert "is v040 with 40 rows" in page
-    assert "<figcaption>40 values</figcaption>" in page
-    listed = Page(report_of(content)).tables[-1][1][1:]
-    assert {label: int(count) for label, count in listed} == rows
+    listed = re.findall(r'<li class="d(\d)">([^<]*?)(?: <span class="soft">through ([^<]*)</span>)?</li>', page)
+    names = [set(table.split(", ")) for _, table, _ in listed]
+    assert sorted(map(sorted, names)) == sorted(sorted(clique) for clique in TABLES)
+    for place, (depth, _, shared) in enumerate(listed):
+        above = next((names[n] for n in range(place - 1, -1, -1) if int(listed[n][0]) < int(depth)), set())
+        assert names[place] & above == ({shared} if shared else set())

@@ -1,5 +1,6 @@
 """Statistics and intervals by drawn tables of one release, as an analyst asks for them."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,8 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import InputError
+from marginals import Hierarchy, InputError
+from marginals.answers import Answer
 from marginals.example import release
 
 
@@ -171,3 +173,57 @@ def test_a_regression_finds_what_was_put_there_and_refuses_what_is_assumed() -> 
             made.fit(refused)
     with pytest.raises(InputError, match="no published table shows what is asked of age and sex"):
         release.fit("age ~ sex")
+
+
+OPEN = pd.DataFrame({"age": ["20", "30", "40", "50", "60", "65 and over"] * 8, "sex": ["f", "m"] * 24})
+
+
+def released_with_open_ages(values: dict[str, str]) -> marginals.Release:
+    hierarchy = Hierarchy.from_rows([(age, "old" if age[-1] == "r" else "young", "*") for age in OPEN.age.unique()])
+    age = marginals.Attribute("quasi-identifier", hierarchy=hierarchy, values=values)
+    table = marginals.read_table(OPEN, {"age": age, "sex": "quasi-identifier"})
+    return marginals.publish(table, marginals.Policy(k_link=2, diversity="none", base="none")).release
+
+
+def test_rows_whose_label_has_no_end_are_drawn() -> None:
+    rows = released_with_open_ages({}).rows(200)
+    assert set(rows.age_number) == {20.0, 30.0, 40.0, 50.0, 60.0, 65.0}
+
+
+def test_a_label_without_an_end_is_bounded_by_what_its_publisher_says(tmp_path: Path) -> None:
+    released_with_open_ages({"65 and over": "65 to 110", "20": "10 to 15"}).write(tmp_path / "release")
+    told = marginals.open_release(tmp_path / "release")
+    silent = released_with_open_ages({})
+    mean, total = told.mean("age"), told.total("age")
+    assert isinstance(mean, Answer)
+    assert (mean.lower, mean.upper, total.upper) == ((200 + 65) / 6, (200 + 110) / 6, 8 * (200 + 110))
+    assert mean.value == silent.mean("age").value
+    assert silent.mean("age").upper == np.inf
+    assert mean.stated == ("65 and over is 65 to 110",)
+    assert "if these labels mean what the publisher says: 65 and over is 65 to 110" in mean.explain()
+    assert told.mean("age", where="age<60").stated == ()
+    assert told.attributes.loc["age", "open ends"] == "65 and over (65 to 110)"
+
+
+def test_intervals_of_slopes_and_correlations_hold_what_was_counted() -> None:
+    """Numbers are drawn within their groups as the groups around suggest; asked are numbers that go together."""
+    rng = np.random.default_rng(3)
+    trait = rng.normal(size=600)
+    people = pd.DataFrame(
+        {name: np.clip(450 + 80 * (weight * trait + rng.normal(size=600)), 300, 599).astype(int).astype(str)
+         for name, weight in {"age": 1.0, "pay": 0.8, "days": 0.5}.items()}
+    )  # fmt: skip
+    attributes = {name: marginals.Attribute("quasi-identifier", intervals=[100]) for name in people}
+    shown = [{"age": 1, "pay": 1}, {"pay": 1, "days": 1}]
+    policy = marginals.Policy(k_link=5, diversity="none", must_publish=shown)
+    release = marginals.publish(marginals.read_table(people, attributes), policy).release
+    pairs = [(a, b) for a in people for b in people if a != b]
+
+    def slopes(rows: pd.DataFrame) -> pd.Series:
+        numbers = {a: rows.get(f"{a}_number", rows[a]).astype(float) for a in people}
+        found = [np.cov(numbers[a], numbers[b]) for a, b in pairs]
+        return pd.Series([c[0, 1] / c[1, 1] for c in found] + [c[0, 1] / np.sqrt(c[0, 0] * c[1, 1]) for c in found])
+
+    found, truth = release.estimate(slopes, tables=40), slopes(people)
+    assert isinstance(found, pd.DataFrame)
+    assert ((found.low <= truth) & (truth <= found.high)).mean() >= 0.9

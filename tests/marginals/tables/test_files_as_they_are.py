@@ -317,7 +317,7 @@ def test_what_is_no_count_is_refused(tmp_path: Path, value: Any, engine: str) ->
 
 
 def test_a_table_of_counts_has_no_person_and_no_rows() -> None:
-    with pytest.raises(InputError, match=r"counts names 'Freq'.*leave out person"):
+    with pytest.raises(InputError, match=r"counts names 'Freq'.*Leave out person"):
         read_table(COUNTS.assign(id=1), ROLES | {"id": "identifier"}, counts="Freq", person="id")
     with pytest.raises(InputError, match="counts names 'Freq'"):
         read_table(COUNTS, ROLES | {"Freq": "sensitive"}, counts="Freq")

@@ -39,7 +39,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield opened
 
 
-@pytest.mark.parametrize("path", ["/", "/style.css", "/jobs/1/events", *PAGES])
+@pytest.mark.parametrize("path", ["/", "/style.css", *PAGES])
 def test_no_page_without_the_token(browser: Browser, path: str) -> None:
     stranger = Client(browser.client.application)
     for query in ({}, {"token": "x"}, {"token": browser.window.gate.form_token}):
@@ -329,17 +329,6 @@ def test_requests_that_no_browser_sends_get_no_page(gate: Any, capfd: pytest.Cap
     out, err = capfd.readouterr()
     for secret in (gate.place, gate.token, gate.form_token, "evil.example", "\0"):
         assert secret not in out + err
-
-
-def test_an_event_stream_needs_what_pages_need(gate: Any) -> None:
-    own, cookie = f"Host: {gate.host}\r\n", f"Cookie: {gate.cookie}={gate.token}\r\n"
-    for lacking in ("", f"{cookie}Origin: http://evil.example\r\n", f"{cookie}Sec-Fetch-Site: cross-site\r\n"):
-        for path in (f"{gate.root}/jobs/1/events", "/jobs/1/events"):
-            said = answered(gate, f"GET {path} HTTP/1.1\r\n{own}{lacking}\r\n".encode())
-            assert said.startswith(b"HTTP/1.1 403")
-    for number in ("2", "-1", "1e3", "99999999999999999999999"):
-        said = answered(gate, f"GET {gate.root}/jobs/{number}/events HTTP/1.1\r\n{own}{cookie}\r\n".encode())
-        assert said.startswith(b"HTTP/1.1 404")
 
 
 def test_slow_and_many_connections_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

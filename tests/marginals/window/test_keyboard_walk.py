@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import marginals
+from marginals.window.publish import LOOKED
 from small_release import write_config
 from window_clients import served
 from window_pages import WIDTHS
@@ -97,7 +98,7 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
         typist.follow("Save, and look for tables", "Found: ")
         typist.follow("Next: Look and sign", "What you sign")
         typist.follow("Make a key to sign with", "minisign.key signs your releases")
-        typist.press("I have looked at what leaves the house, its labels too, and it may.", "Space")
+        typist.press(LOOKED, "Space")
         tables = page.get_by_role("button", name="Publish exactly these").text_content()
         typist.follow(tables, "The release is written to the folder release")
         page.close()

@@ -34,14 +34,14 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
     with browsing(table) as browser:
         assert "Look at the table" in browser.page("/")
         browser.post("/table/begin")
-        browser.until("/table", "Prosecutor: ")
+        browser.until("/table", "prosecutor, who")
         assert browser.window.config().source.attributes["name"].role.value == "identifier"
         browser.change("/table", "/table/roles")
         browser.change("/policy", "/policy", {"k_link": "6"})
         browser.post("/publish/key")
         assert "The release is written to the folder release" in browser.publish()
         browser.post("/publish/verify", {"release": "release"})
-        verified = browser.until("/publish", "Verified from its files alone")
+        verified = browser.until("/publish", "Verified from its files alone: ")
         assert "holds" in verified
         for page in (
             "/levels?attribute=age",

@@ -139,7 +139,7 @@ def test_a_search_begins_with_all_counts_of_a_junction_tree(monkeypatch: pytest.
     """Those of the margins of the most attributes, where these have one: whatever pairs stand beside them."""
     begun = list[list[np.ndarray]]()
     monkeypatch.setattr(
-        "models.inference.possible_tables._Search.mend", lambda search, _: bool(begun.append(search.codes))
+        "models.inference.possible_tables._Search.mend", lambda search, *_: bool(begun.append(search.codes))
     )
     rng, seen = np.random.default_rng(2), 0
     for _ in range(400):
