@@ -1,4 +1,4 @@
-"""What the front door refuses; each message is one sentence for the person at it, without any value from the data."""
+"""Errors of the front door; each message is one sentence for the person at it, without any value from the data."""
 
 from checks.errors import CriterionError as CriterionError
 from checks.errors import DisclosureRuleError as DisclosureRuleError
@@ -29,8 +29,8 @@ class InputError(MarginalsError, ValueError):
 
 
 class AssumptionWarning(UserWarning):
-    """An answer that rests on an assumption: of attributes that no published table shows together, the model shows none of
-    what the data might say of them.
+    """An answer that rests on an assumption: no published table shows its attributes together, so the model takes them to be
+    independent.
 
     Python shows it once for each line that asks. `Release.supports` says beforehand which answers these are.
 
@@ -44,7 +44,7 @@ class AssumptionWarning(UserWarning):
 
 
 class DataWarning(UserWarning):
-    """What of the data a selected model does not count: rows with a missing value, or values that no row has.
+    """Data that a selected model does not count: rows with a missing value, or values that no row has.
 
     >>> import warnings
     >>> import pandas as pd
@@ -86,8 +86,8 @@ class WorkerLostError(MarginalsError):
 class NothingPublishableError(MarginalsError):
     """No collection satisfies the policy. The command line answers with exit status 1.
 
-    in_the_table: what the steward of the table may read besides, which names values of it; it is no part of the message,
-    since messages end in logs.
+    in_the_table: a sentence for the steward of the table, which names values of it. It is no part of the message, since
+    messages end in logs.
 
     >>> import marginals
     >>> from marginals.example import table
@@ -139,7 +139,7 @@ class IncompatibleReleasesError(InputError):
 
 
 def system_reason(error: OSError) -> str:
-    """Why the system refused something, in its words; the kind of error where it has none.
+    """Reason of the system, in its words; the kind of error if it has none.
 
     >>> system_reason(FileNotFoundError(2, "No such file or directory")), system_reason(TimeoutError())
     ('No such file or directory', 'TimeoutError')

@@ -19,13 +19,13 @@ from typing import BinaryIO
 from marginals.errors import InputError, system_reason
 
 PUBLIC, PRIVATE = 0o666, 0o600
-"""Who may read and write a file: those whom the umask lets, or its owner alone, whatever the umask is."""
+"""Modes of a file: for those whom the umask lets, or for its owner alone, whatever the umask is."""
 
 DESCRIPTOR, MAX_DESCRIPTOR_BYTES = "datapackage.json", 16 << 20
 """Name of the file that makes a folder a release, and its largest size."""
 
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
-"""What of a mode is for others than the owner."""
+"""Bits of a mode for others than the owner."""
 
 
 def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
@@ -47,7 +47,7 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 
 
 def allowed(mode: int) -> int:
-    """What a mode is on the disk: all of it for the owner alone, else as far as the umask lets."""
+    """Mode on the disk: all of it for the owner alone, else as far as the umask lets."""
     return mode & 0o700 if not mode & OTHERS else mode & ~_umask()
 
 
@@ -103,8 +103,8 @@ def fresh_file(path: Path, mode: int = PUBLIC) -> Iterator[Path]:
         if path.exists() and not path.is_file() and not path.is_dir():
             with _waiting(Path(tempfile.gettempdir()), path) as fresh:
                 yield fresh
-                with fresh.open("rb") as whole, path.open("wb") as device:
-                    shutil.copyfileobj(whole, device)
+                with fresh.open("rb") as source, path.open("wb") as device:
+                    shutil.copyfileobj(source, device)
             return
         place = resolved(path)
         made_folder(place.parent, mode)
@@ -208,8 +208,8 @@ def _put(fresh: Path, target: Path, mode: int) -> None:
 def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC) -> None:
     """Make `target` a folder of exactly these files, given by their paths in it. mode: who may read them.
 
-    The files are written and flushed to a new folder beside the target, read back, and then this takes its place; where the
-    target is a link, beside what it links to. A crash leaves the old folder, none, or the new one, and what it leaves
+    The files are written and flushed to a new folder beside the target, and read back. Then this takes its place; if the
+    target is a link, the place of what it links to. A crash leaves the old folder, none, or the new one, and what it leaves
     beside them the next writing removes. Raises OSError, leaving no trace, where something cannot be written, or is not
     what was written.
     """
@@ -282,7 +282,7 @@ def open_regular(path: Path, flags: int = 0) -> BinaryIO:
 
 
 def bounded_content(path: Path, limit: int) -> bytes:
-    """All bytes of a regular file. Raises OSError where it cannot be read, or has more than so many bytes."""
+    """Content of a regular file. Raises OSError where it cannot be read, or has more than so many bytes."""
     with open_regular(path) as stream:
         content = stream.read(limit + 1)
     if len(content) > limit:
@@ -292,7 +292,7 @@ def bounded_content(path: Path, limit: int) -> bytes:
 
 @contextmanager
 def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
-    """What goes wrong with a file of separated values, as InputError. kind: what the file is; separators: in words."""
+    """Raise what goes wrong with a file of separated values as InputError. kind: what the file is; separators: in words."""
     try:
         yield
     except FileNotFoundError:
@@ -304,11 +304,11 @@ def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
 
 
 _OPEN_FILES = Path("/proc/self/fd")
-"""Where Linux lets a process open again what it has open, so that libraries that ask for a path can use it."""
+"""Folder in which Linux lets a process open again what it has open, so that libraries that ask for a path can use it."""
 
 
 def are_possible() -> bool:
-    """Whether this machine has files without a name that can be opened by a path."""
+    """Return whether this machine has files without a name that can be opened by a path."""
     return sys.platform == "linux" and _OPEN_FILES.is_dir()
 
 
@@ -349,7 +349,7 @@ except ImportError:  # no Unix
 
 @contextmanager
 def held(file: Path, taken: str, without_locks: str | None = None) -> Iterator[None]:
-    """While this lasts no other process holds the lock. The system lets go of it when the process ends, however it does.
+    """Hold a lock, which no other process has meanwhile. The system lets go of it when the process ends, however it does.
 
     taken: the sentence of the InputError where another process has it. without_locks: that where the system has no locks.
     """
@@ -383,7 +383,7 @@ _WRITING: ContextVar[frozenset[Path]] = ContextVar("_WRITING", default=frozenset
 
 @contextmanager
 def only_writer(*folders: Path) -> Iterator[None]:
-    """While this lasts no other run that asks for it writes in these folders: what one half wrote, another would remove.
+    """Let no other run that asks for it write in these folders meanwhile: what one half wrote, another would remove.
 
     Another run is waited for. Raises InputError where that takes too long. A system without such locks goes on without.
     """
@@ -402,7 +402,7 @@ def only_writer(*folders: Path) -> Iterator[None]:
 
 
 def prefix(target: Path) -> str:
-    """How the names of everything begin that is written beside a target, to take its place when it is whole."""
+    """Beginning of the names of what is written beside a target, to take its place when it is complete."""
     return f".{target.name}.writing-"
 
 

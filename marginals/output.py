@@ -1,7 +1,7 @@
-"""What a command may write, known before its work begins: a file that harms nothing.
+"""Files that a command may write, known before its work begins, and that harm nothing.
 
-It is none of what the command reads, nor would be read with it the next time; it lies in no release; and there is a folder
-that takes it. What is there already is a question of its own, `refuse_to_replace`.
+Such a file is no input of the command, and would not be read with its inputs the next time. It lies in no release, and its
+folder takes it. What is there already is a question of its own, `refuse_to_replace`.
 """
 
 import os
@@ -47,7 +47,7 @@ class OutputFile:
 
     @property
     def is_device(self) -> bool:
-        """Whether it is there and no regular file, such as /dev/null or a pipe."""
+        """Return whether it is there and no regular file, such as /dev/null or a pipe."""
         return self.path.exists() and not self.path.is_file() and not self.path.is_dir()
 
     def refuse_to_replace(self) -> None:

@@ -35,9 +35,9 @@ def plain(value: object) -> Any:
         case Real():
             return float(value) if isfinite(value) else None
         case Mapping():
-            return {str(key): plain(each) for key, each in value.items()}
-    if told := getattr(type(value), "PLAIN", None):
-        return {name: plain(getattr(value, name)) for name in told}
+            return {str(key): plain(item) for key, item in value.items()}
+    if names := getattr(type(value), "PLAIN", None):
+        return {name: plain(getattr(value, name)) for name in names}
     if (as_json := getattr(value, "as_json", None)) is not None:
         return plain(as_json())
     if is_dataclass(value):
@@ -46,4 +46,4 @@ def plain(value: object) -> Any:
         return plain(named())
     if (tolist := getattr(value, "tolist", None)) is not None:  # arrays, and a truth value of NumPy
         return plain(tolist())
-    return [plain(each) for each in value] if isinstance(value, Iterable) else str(value)
+    return [plain(item) for item in value] if isinstance(value, Iterable) else str(value)

@@ -26,7 +26,6 @@ DONE = (
     "marginals/ledger.py",
     "marginals/named_rules.py",
     "marginals/names.py",
-    "marginals/commands",
     "marginals/errors.py",
     "marginals/files.py",
     "marginals/keys.py",

@@ -200,15 +200,15 @@ class HarmModel:
         for value in by_value:
             if value != ALL_OTHERS and value not in values:
                 raise InputError(
-                    f"risk.weights.{attribute} gives a weight to {value!r}, which is no value of that attribute; "
-                    f"weights are for values as they stand in the table, or for {ALL_OTHERS!r}, all others"
+                    f"risk.weights.{attribute} gives a weight to {value!r}, which is no value of that attribute. "
+                    f"Weights are for values as they stand in the table, or for {ALL_OTHERS!r}, all others"
                 )
         others = by_value.get(ALL_OTHERS, 0.0)
         return harmonic_shares(taxonomy, np.array([by_value.get(value, others) for value in values]))
 
     def harm(self, space: RecordSpace, people: PeopleTable) -> Harm:
         """The harm to some people, in the order of their rows. Raises InputError as `sensitivity` does."""
-        missed = Constant(self._own(self.missed, people) if isinstance(self.missed, str) else self.missed)
+        missed = Constant(self._personal_harm(self.missed, people) if isinstance(self.missed, str) else self.missed)
         return Harm(self.sensitivity(space, people), missed)
 
     def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
@@ -228,13 +228,13 @@ class HarmModel:
             for axis, name in enumerate(attributes):
                 if name in self.personal.frame.columns:
                     columns[axis] = np.where(row < 0, columns[axis], _numbers(self.personal, name)[row])
-        columns += [self._own(w, people) if isinstance(w, str) else float(w) for _, w in interactions]
+        columns += [self._personal_harm(w, people) if isinstance(w, str) else float(w) for _, w in interactions]
         if any(isinstance(column, np.ndarray) for column in columns):
             columns = [np.broadcast_to(column, len(people)) for column in columns]
         shares = tuple(map(self.shares_of, attributes, space.taxonomies))
         return self.family(Weights(shares, tuple(terms), np.stack(columns, axis=-1).astype(np.float64)))
 
-    def _own(self, column: str, people: PeopleTable) -> FloatArray:
+    def _personal_harm(self, column: str, people: PeopleTable) -> FloatArray:
         if self.personal is None:
             raise InputError(
                 f"section [risk] names the column {column!r} for people's own harm, and no table that has it; "
@@ -282,8 +282,8 @@ class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 
     row_weight: the column of the table that says how often each row counts in means, once by default. minimax: whether
-    levels are chosen against the worst dictionary: with a bound on the loss of each row under the one that is worst for it,
-    else for the least of the largest risk over the dictionaries.
+    levels are chosen against the worst dictionary. A bound on the loss then binds each row under the one that is worst for
+    it. Otherwise the largest risk over the dictionaries is minimized.
     Raises InputError for attackers who could find nobody, or an attribute or a column that the table lacks.
 
     >>> from checks.risk.harm import Linear
@@ -308,11 +308,11 @@ class RiskAssessment:
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
-        known = [*domain.attributes, *self.attackers.added_columns]
+        attributes = [*domain.attributes, *self.attackers.added_columns]
         for name in self.harm.attributes:
-            if name not in known:
+            if name not in attributes:
                 raise InputError(
-                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(known)}"
+                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(attributes)}"
                 )
 
     @classmethod
@@ -341,7 +341,7 @@ class RiskAssessment:
 
     @cached_property
     def problem(self) -> DecisionProblem:
-        """Which disclosure to choose for each row."""
+        """Problem to choose a disclosure for each row."""
         space = self.originals.space
         dictionaries = tuple(Dictionary(people.records(space)) for people in self.attackers.dictionaries)
         harm = self.harm.harm(space, self._people)
@@ -350,7 +350,7 @@ class RiskAssessment:
 
     @cached_property
     def weights(self) -> FloatArray | None:
-        """How often each row counts in means, shape (rows,); None if each counts once. Raises InputError."""
+        """Weights of the rows in means, shape (rows,); None if each counts once. Raises InputError."""
         rows, column = self.table.rows, self.row_weight
         if column is None:
             return None
@@ -453,7 +453,7 @@ class RiskAssessment:
 
     @property
     def is_quick(self) -> bool:
-        """Whether a frontier takes some ten seconds at most."""
+        """Return whether a frontier takes some ten seconds at most."""
         return self._vector_count * len(self.originals) <= QUICK
 
     @property
@@ -462,7 +462,7 @@ class RiskAssessment:
 
     @property
     def no_frontier(self) -> str | None:
-        """Why there is no frontier; None if there is one."""
+        """Reason for which there is no frontier; None if there is one."""
         if self.minimax:
             return "a frontier and means are of the risk expected over the dictionaries, not of the worst"
         if self._vector_count > MAX_VECTORS:

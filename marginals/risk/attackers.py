@@ -44,7 +44,7 @@ class PeopleTable:
 
     @classmethod
     def of_rows(cls, rows: Rows) -> "PeopleTable":
-        """All columns of the table that is disclosed."""
+        """Take the columns of the table that is disclosed."""
         identifier = next((name for name, role in rows.roles.items() if role is Role.IDENTIFIER), None)
         return cls("the table", rows.frame, identifier, rows.no_value, is_row_by_row=True, decimal=rows.decimal)
 
@@ -86,7 +86,7 @@ class PeopleTable:
         return Records(space, nodes)
 
     def rows_about(self, people: "PeopleTable") -> IndexArray:
-        """For each row of another table the row here that is about the same person, -1 for none: shape (len(people),).
+        """Row here about the same person as each row of another table, -1 for none: shape (len(people),).
 
         Raises InputError if a table has no column of identifiers or names a person twice, unless both are row by row.
         """
@@ -171,7 +171,7 @@ class Attackers:
 
     @property
     def tables(self) -> tuple[PeopleTable, ...]:
-        """All tables that they look into."""
+        """Tables that they look into."""
         return self.dictionaries if self.linkage is None else (*self.dictionaries, self.linkage.public)
 
     @property

@@ -1,9 +1,9 @@
 """Conditions on the rows of one table: bound to the values that its columns have, and evaluated.
 
-A column in which every value is a number, as the column writes numbers, is compared with numbers, any other with texts in
-quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, because a rule that
-silently holds for nobody discloses what it should hide. A missing value equals nothing and is neither less nor greater, so
-!= and not in hold for it, as does the negation of the rest.
+A column in which every value is a number, as the column writes numbers, is compared with numbers. Any other is compared with
+texts in quotes, in the order of their characters; codes with leading zeros are texts. Nothing else is guessed, because a
+rule that silently holds for nobody discloses what it should hide. A missing value equals nothing and is neither less nor
+greater. So != and not in hold for it, as does the negation of the rest.
 """
 
 from collections.abc import Mapping
@@ -51,8 +51,8 @@ _COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
 def rows_that_meet(rows: Rows, condition: Where) -> BoolArray:
     """Return for each row whether a condition holds: shape (rows,).
 
-    Raises InputError for a column that the table lacks or has twice, for a choice of values that a column cannot have, and
-    for a condition that would hold for nobody, or for other rows than meant, because of the values that the table has.
+    Raises InputError for a column that the table lacks or has twice, and for a choice of values that a column cannot have.
+    It also does for a condition that would hold for nobody, or for other rows than intended.
     """
     names = [str(name) for name in rows.frame.columns]
     formula, columns = formula_of(condition, names), {}
@@ -221,7 +221,7 @@ class _BoundCondition:
             if kind == _TEXTS and _NUMBERS in kinds:
                 raise self._refusal(
                     f"compares column {name!r}, in which not every value is a number, with a number (codes with leading "
-                    "zeros are none); write it as a text in quotes, or name in data.missing what stands for no value"
+                    "zeros are none). Write it as a text in quotes, or name in data.missing what stands for no value"
                 )
         if {_NUMBERS, _TEXTS} <= set(columns.values()):
             raise self._refusal(f"compares columns {' and '.join(map(repr, columns))}, numbers and texts")

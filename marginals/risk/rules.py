@@ -1,7 +1,8 @@
 """Disclosure of a table under rules: values hidden or generalized in the rows that a condition holds for (LSFB09 7.1).
 
-A condition is a formula over the original columns (`"age > 80 and sex == 'Female'"` or `"age in 81-120"`, the grammar of
-`marginals.conditions`), or one truth value a row. Since it is always about the originals, rules may be given in any order.
+A condition is a formula over the original columns, or one truth value a row. Formulas are `"age > 80 and sex == 'Female'"`
+or `"age in 81-120"`; `marginals.conditions` has the grammar. It is always about the originals, so rules may be
+given in any order.
 """
 
 import os
@@ -26,12 +27,12 @@ if TYPE_CHECKING:
 
 
 Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"
-"""Which rows a rule is about; None: all."""
+"""Rows that a rule is about; None: all."""
 
 
 @dataclass(frozen=True)
 class DisclosureRule:
-    """One rule as data. level: None hides the attribute. condition: None is about all rows.
+    """Rule as data. level: None hides the attribute. condition: None is about all rows.
 
     >>> DisclosureRule("age", level=2, condition="age > 80")
     DisclosureRule(attribute='age', level=2, condition='age > 80')

@@ -32,12 +32,12 @@ given what its tables share; that is no finding about the data'
     if basis.kind is Kind.ASSUMED:
         return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
     return (
-        f"supported: coarser than asked, a published table shows {_shown(basis, domain)}; within its groups the model takes "
-        "what is asked to be independent"
+        f"supported: coarser than asked, a published table shows {_margins_shown(basis, domain)}; within its groups the "
+        "model takes what is asked to be independent"
     )
 
 
-def _shown(basis: Basis, domain: Domain | None) -> str:
+def _margins_shown(basis: Basis, domain: Domain | None) -> str:
     margins = [margin_in_words(margin, domain) if domain else str(margin) for margin in basis.margins]
     rest = len(margins) - _LISTED
     return "; or ".join(margins[:_LISTED] + ([f"{rest} more"] if rest > 0 else []))
@@ -46,9 +46,9 @@ def _shown(basis: Basis, domain: Domain | None) -> str:
 def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) -> Iterator[Mapping[str, str]]:
     """Yield of each pair of columns which kind the answers about both are, and why, as rows of a table."""
     for (first, second), basis in pairs:
-        alone = [group[0] for group in basis.assumed if len(group) == 1]
-        why = f"nothing of use is published of {' and '.join(alone)}" if alone else "no published table shows both"
-        because = _shown(basis, domain) if basis else why
+        single = [group[0] for group in basis.assumed if len(group) == 1]
+        why = f"nothing of use is published of {' and '.join(single)}" if single else "no published table shows both"
+        because = _margins_shown(basis, domain) if basis else why
         yield {"first": first, "second": second, "kind": basis.kind.value, "because": because}
 
 
@@ -58,8 +58,8 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
     >>> print(*synthetic_lines([("age", "sex")]))
     note: no published table shows these columns together, so the rows say nothing of how they go together: age and sex
     """
-    if alone := [group[0] for group in assumed if len(group) == 1]:
-        yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(alone)}"
+    if single := [group[0] for group in assumed if len(group) == 1]:
+        yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(single)}"
     if together := [" and ".join(group) for group in assumed if len(group) > 1]:
         yield (
             "note: no published table shows these columns together, so the rows say nothing of how they go together: "
@@ -75,9 +75,9 @@ def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[
     >>> list(codebook_lines(book, ["smokes=1"]))
     ['smokes: in the last month; 0 is no, 1 is yes']
     """
-    asked = " ".join(conditions)
+    text = " ".join(conditions)
     for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):
-        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", asked):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
             meanings = ", ".join(f"{label} is {meaning}" for label, meaning in codebook.values.get(name, {}).items())
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 

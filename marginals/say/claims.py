@@ -261,8 +261,8 @@ def claim_reason(claim: Claim) -> str:
 def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
     """Return a claim for a page.
 
-    Its name, meaning, verdict, and `said`, the verdict in words; of the worst class the `lead`, its labels as `cell`, and
-    what it `reached`; `how` it was decided.
+    Its name, meaning, verdict, and `said`, the verdict in words. The worst class has a `lead`, its labels as `cell`, and
+    what it `reached`. `how` says how it was decided.
     """
     worst, is_shown = finding.worst_class, Algorithm.NOT_PUBLISHED not in finding.algorithms
     unpublished = (
@@ -327,7 +327,7 @@ _MEANINGS = {
     "difference": "Two releases tell of no smaller change than claimed",
     "composition": "What the releases tell together was judged",
 }
-"""What is judged, by its criterion."""
+"""Meanings of the verdicts, by criterion."""
 
 
 def verification_sentences(verification: "Verification", *, is_asked: bool = False) -> Iterator[Sentence]:
@@ -365,12 +365,13 @@ def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] =
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
         groups.setdefault(_likeness(finding) or number, []).append(finding)
-    told = list[Sentence]()
+    sentences = list[Sentence]()
     for group in groups.values():
-        told += (
-            [_told_together(group, harmful)] if len(group) > apart else [_told(finding, harmful) for finding in group]
+        joint = len(group) > apart
+        sentences += (
+            [_joint_sentence(group, harmful)] if joint else [_sentence_on(finding, harmful) for finding in group]
         )
-    return sorted(told, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
+    return sorted(sentences, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
 
 _BY_ATTRIBUTE = ("diversity", "sensitive")
@@ -379,23 +380,25 @@ _TOO_LONG = ("margin", "margins", "counts", "distribution")
 
 
 def _likeness(finding: Finding) -> Hashable:
-    stated = {name: value for name, value in finding.parameters.items() if name not in _BY_ATTRIBUTE}
-    if finding.verdict not in (Verdict.HOLDS, Verdict.ATTESTED) or len(stated) + 2 != len(finding.parameters):
+    parameters = {name: value for name, value in finding.parameters.items() if name not in _BY_ATTRIBUTE}
+    if finding.verdict not in (Verdict.HOLDS, Verdict.ATTESTED) or len(parameters) + 2 != len(finding.parameters):
         return None
-    return (finding.criterion, finding.verdict, finding.note, *map(str, stated.items()))
+    return (finding.criterion, finding.verdict, finding.note, *map(str, parameters.items()))
 
 
-def _told(finding: Finding, harmful: AnyCollection[str]) -> Sentence:
-    stated = dict(finding.parameters)
-    of_whom = f", {claimed_of(stated.pop('rows_per_person'))}" if "rows_per_person" in stated else ""
-    term = f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in stated.items())}".rstrip() + of_whom
+def _sentence_on(finding: Finding, harmful: AnyCollection[str]) -> Sentence:
+    parameters = dict(finding.parameters)
+    of_whom = f", {claimed_of(parameters.pop('rows_per_person'))}" if "rows_per_person" in parameters else ""
+    term = (
+        f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in parameters.items())}".rstrip() + of_whom
+    )
     condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict is not Verdict.FAILS else ""
     return _sentence(
-        finding, term, str(stated.get("sensitive", "")), [finding.note, _worst(finding, harmful), condition]
+        finding, term, str(parameters.get("sensitive", "")), [finding.note, _worst(finding, harmful), condition]
     )
 
 
-def _told_together(findings: Sequence[Finding], harmful: AnyCollection[str]) -> Sentence:
+def _joint_sentence(findings: Sequence[Finding], harmful: AnyCollection[str]) -> Sentence:
     attributes: dict[str, list[str]] = {}
     for finding in findings:
         attributes.setdefault(str(finding.parameters["diversity"]), []).append(str(finding.parameters["sensitive"]))
@@ -434,11 +437,11 @@ def _plain(value: Any) -> str:
 def rule_sentences(rules: Iterable[AppliedRule]) -> Iterator[Sentence]:
     """Yield each rule, with the verdict on each of its demands and what nobody checked."""
     for rule in rules:
-        release, said = f" on {rule.release}" if rule.release else "", _rule_said(rule)
+        release, verdict = f" on {rule.release}" if rule.release else "", _rule_said(rule)
         demands = (f"{d.verdict.value}: {d.says} [{'; '.join(map(str, d.findings or ()))}]" for d in rule.demands)
         yield Sentence(
-            LOOK if rule.verdict is Verdict.HOLDS and said != HOLDS else rule.verdict.value,
-            f"Rule {rule.name}{release}, {said}: {rule.title} ({rule.source})",
+            LOOK if rule.verdict is Verdict.HOLDS and verdict != HOLDS else rule.verdict.value,
+            f"Rule {rule.name}{release}, {verdict}: {rule.title} ({rule.source})",
             (*demands, *(f"not checked: {text}" for text in rule.unchecked)),
         )
 

@@ -1,4 +1,4 @@
-"""One sentence on one finding: the terminal, the window and programs get the same list of them."""
+"""Sentences, one on one finding: the terminal, the window and programs get the same list of them."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -44,7 +44,7 @@ class Sentence(NamedTuple):
 
 def sentences_of(answer: dict[str, Any]) -> list[Sentence]:
     """Return the sentences in the JSON of `marginals verify` or `marginals attack`; none in that of an error."""
-    return [Sentence(**{**each, "detail": tuple(each["detail"])}) for each in answer.get("sentences", [])]
+    return [Sentence(**{**entry, "detail": tuple(entry["detail"])}) for entry in answer.get("sentences", [])]
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,9 @@ class ReadersConclude:
 
     @cached_property
     def tally(self) -> str:
-        """How many sentences have each mark: "3 look, 1 not examined"."""
-        return ", ".join(f"{number} {mark}" for mark, number in Counter(each.mark for each in self.sentences).items())
+        """Number of sentences of each mark: "3 look, 1 not examined"."""
+        marks = Counter(sentence.mark for sentence in self.sentences)
+        return ", ".join(f"{number} {mark}" for mark, number in marks.items())
 
 
 def by_readers(sentences: Iterable[Sentence]) -> list[ReadersConclude]:
@@ -79,20 +80,20 @@ def in_short(
     (['a', '  b', 'd'], 1)
     """
     room = most - sum(bool(heading) + len(sentences) for heading, sentences in parts)
-    shown, left = [], 0
+    parts_cut, left = [], 0
     for heading, sentences in parts:
         cut = []
         for sentence in sentences:
-            kept = max(min(room, len(sentence.detail)), 0)
-            room, left = room - kept, left + len(sentence.detail) - kept
-            cut.append(sentence._replace(detail=sentence.detail[:kept]))
-        shown.append((heading, cut))
-    while room < 0 and shown:
-        heading, cut = shown[-1]
+            details = max(min(room, len(sentence.detail)), 0)
+            room, left = room - details, left + len(sentence.detail) - details
+            cut.append(sentence._replace(detail=sentence.detail[:details]))
+        parts_cut.append((heading, cut))
+    while room < 0 and parts_cut:
+        heading, cut = parts_cut[-1]
         if cut:
             cut.pop()
             room, left = room + 1, left + 1
         if not cut:
-            shown.pop()
+            parts_cut.pop()
             room += bool(heading)
-    return shown, left
+    return parts_cut, left

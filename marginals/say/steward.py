@@ -46,18 +46,18 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
     names, is_single = ", ".join(table.attributes), len(table.attributes) == 1
     if table.margin is not None:
         together = "shown" if is_single else "shown together"
-        said = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
+        sentence = f"Wanted {names}: {together}, {margin_in_words(table.margin, domain)}."
     elif is_single:
-        said = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
+        sentence = f"Wanted {names}: no published table shows it, so its values are assumed to be equally frequent."
     else:
-        said = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
+        sentence = f"Wanted {names}: no published table shows them together, so what they say of each other is assumed."
     if table.obstacle is None:
-        return said
+        return sentence
     if table.would_pass is None:
-        return f"{said} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
+        return f"{sentence} {table.obstacle[:1].upper()}{table.obstacle[1:]}."
     return (
-        f"{said} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its weight, "
-        f"or demand it: search.must_publish = [{table.demand}]."
+        f"{sentence} By itself it would pass as {table.passing_in_words}, but {table.obstacle}. To have it, raise its "
+        f"weight, or demand it: search.must_publish = [{table.demand}]."
     )
 
 
@@ -127,10 +127,8 @@ def removed_in_words(report: "StewardReport") -> str:
     release, best = report.removed, report.removed_by_best_table
     if release is None or _all_sensitive(report):
         return ""
-    beside = "" if best is None else f"; the best single table {_removes(best)}"
-    return (
-        f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{beside}."
-    )
+    compared = "" if best is None else f"; the best single table {_removes(best)}"
+    return f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{compared}."
 
 
 def _all_sensitive(report: "StewardReport") -> str:
@@ -144,12 +142,12 @@ def _removes(share: float) -> str:
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
     release, others = comparison.release, comparison.yardsticks
     if release.two_way.by_table:
-        beside = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
+        compared = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
         of_some = f", of {release.two_way.sample}" if release.two_way.sample else ""
-        yield f"Two-way tables at base values: mean total variation {release.two_way.mean:.4f} ({beside}){of_some}."
+        yield f"Two-way tables at base values: mean total variation {release.two_way.mean:.4f} ({compared}){of_some}."
     if release.counts.number:
-        beside = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
-        yield f"Random counts: median relative error {100 * release.counts.median:.1f} percent ({beside})."
+        compared = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
+        yield f"Random counts: median relative error {100 * release.counts.median:.1f} percent ({compared})."
     lost = next(iter(comparison.most_lost()), None)
     if lost is not None and lost.is_lost:
         yield (
@@ -169,7 +167,7 @@ def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str
 ENDED_BY_TIME = (
     "The time limit ended it, so another run of the same config can end with other tables: give it more time_limit."
 )
-"""What the steward is told of a search that a clock ended."""
+"""Sentence about a search that a clock ended."""
 
 
 def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
@@ -188,27 +186,27 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
 
 
-def beside_lines(beside: "FurtherBeside | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
+def beside_lines(further: "FurtherBeside | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
     """Yield which further tables there are, what each gained, and which were left out again; at most `most` by name."""
-    if beside is None:
+    if further is None:
         return
-    if not beside.tables and not beside.left_out:
+    if not further.tables and not further.left_out:
         yield "No further table is published: none within the policy adds enough information about its attributes."
-    elif beside.tables:
+    elif further.tables:
         gains = [
             f"{margin_in_words(domain.margin(table.mask), domain)} ({100 * table.gain:.2g} points)"
-            for table in beside.tables[:most]
+            for table in further.tables[:most]
         ]
-        rest = len(beside.tables) - len(gains)
+        rest = len(further.tables) - len(gains)
         gains += [f"and {rest:,} more"] if rest else []
         yield (
-            f"{number_of(len(beside.tables), 'further table')}, in the order in which they were chosen, each with what it "
+            f"{number_of(len(further.tables), 'further table')}, in the order in which they were chosen, each with what it "
             f"took off the total variation of its attributes: {'; '.join(gains)}."
         )
-    if beside.left_out:
-        names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in beside.left_out)
+    if further.left_out:
+        names = "; ".join(margin_in_words(domain.margin(table.mask), domain) for table in further.left_out)
         yield (
             f"Left out again: {names}. Beside them readers might be certain of combinations of values that "
-            f"have {counts_below(beside.least)} rows."
-            + (" The time limit ended the search for a proof beside them: more time may keep more." * beside.is_late)
+            f"have {counts_below(further.least)} rows."
+            + (" The time limit ended the search for a proof beside them: more time may keep more." * further.is_late)
         )

@@ -74,8 +74,8 @@ def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     """Yield what a steward must know who publishes a part of a table, with a ledger or without."""
     if table.part is None:
         return
-    whole = table.part.whole.rows
-    yield f"Of {number_of(whole, 'row')} {few(table.rows, whole)} are in the part {table.part.where.text}."
+    everybody = table.part.whole.rows
+    yield f"Of {number_of(everybody, 'row')} {few(table.rows, everybody)} are in the part {table.part.where.text}."
     if ledger is None:
         yield (
             "It is judged by itself, without a ledger. Do not publish other parts of this table, or all of it: the "
@@ -226,8 +226,8 @@ def eligibility_lines(eligible: Mapping[str, "Eligibility"]) -> Iterator[str]:
             for l, c in weakest.recursive.items():
                 yield f"  {requirement} is implied by recursive:c,{l} with c of at most {spelled(c)}"
         for requirement, excess in eligibility.excess.items():
-            said = "none, since this table does not satisfy it" if excess is None else f"{excess:.4g}"
-            yield f"  excessive protection beyond {requirement}: {said}"
+            words = "none, since this table does not satisfy it" if excess is None else f"{excess:.4g}"
+            yield f"  excessive protection beyond {requirement}: {words}"
 
 
 def _reached_lines(attribute: str, reached: "StrongestRequirements") -> Iterator[str]:

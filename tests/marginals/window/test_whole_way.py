@@ -41,7 +41,7 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
         browser.post("/publish/key")
         assert "The release is written to the folder release" in browser.publish()
         browser.post("/publish/verify", {"release": "release"})
-        verified = browser.until("/publish", "Verified from its files alone")
+        verified = browser.until("/publish", "Verified from its files alone: ")
         assert "holds" in verified
         for page in (
             "/levels?attribute=age",
