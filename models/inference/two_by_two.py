@@ -100,7 +100,7 @@ def extremes(ranges: FloatArray, comparison: Comparison) -> Range:
     return Range(within.lower if isnan(lower) else lower, within.upper if isnan(upper) else upper)
 
 
-Ends: TypeAlias = tuple[CountArray | int, CountArray | int]
+Ends: TypeAlias = tuple[CountArray, CountArray] | tuple[float, float]
 """Lower and upper bounds."""
 
 
