@@ -281,14 +281,13 @@ class Box:
         masks, wanted = maximal_masks(collection.masks), domain.mask(levels)
         lower = np.zeros((), dtype=np.int64)
         # A coarser table may show values that are completely inside, together with what no finer table shows.
-        table_levels = (
-            {a: domain.margin(mask).get(a, 0) for a in levels} for mask in (sum(domain.attribute_masks), *masks)
-        )
-        for coarser in {tuple(max(levels[a], level) for a, level in finest.items()) for finest in table_levels}:
-            separated = {a: min(level, max(levels[a], margin.get(a, level))) for a, level in zip(levels, coarser)}
-            if not (inner := self._inner(separated)).is_empty:
+        coarsest = {a: max(level, margin.get(a, domain.hierarchy(a).height)) for a, level in levels.items()}
+        tables = [domain.margin(mask) for mask in (sum(domain.attribute_masks), *masks)]
+        for separated in {tuple(min(max(levels[a], m.get(a, 0)), coarsest[a]) for a in levels) for m in tables}:
+            parts = dict(zip(levels, separated))
+            if not (inner := self._inner(parts)).is_empty:
                 count = cache(lambda mask, inner=inner: inner._summed(table(mask), margin))
-                lower = np.maximum(lower, known_parts_bounds(domain, masks, domain.mask(separated), count)[0])
+                lower = np.maximum(lower, known_parts_bounds(domain, masks, domain.mask(parts), count)[0])
         _, upper = known_parts_bounds(domain, masks, wanted, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
             possible, (least, most) = self.source.possible.cells, self.source.possible.propagated
