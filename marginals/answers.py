@@ -243,7 +243,7 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
 
     in_doubt = rows.is_in_doubt
     unjudged = rows.unjudged if in_doubt else ()
-    known = None if model.has_closed_form and not in_doubt else bounds()
+    known = None if model.has_closed_form and not in_doubt else rows.bounds()
     value = nan
     if known is not None and known.lower == known.upper:
         value = float(known.lower)
@@ -251,7 +251,7 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
         with suppress(TimeOverError):
             value = _without_rounding(ask(model))
     return Answer(
-        value, lambda: rows.basis({}), known or bounds, model, ask, "rows", None, unjudged, rows.cut if in_doubt else ()
+        value, lambda: rows.basis({}), bounds, model, ask, "rows", None, unjudged, rows.cut if in_doubt else ()
     )
 
 

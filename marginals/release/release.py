@@ -238,11 +238,11 @@ class Release:
         return estimates.basis_by(self.model, estimates.as_margin(self.model, asked))
 
     @takes('release.count("age=20-29 and sex=Female", seconds=5)', where=CONDITION, seconds=number(0))
-    def count(self, where: Where = (), *, seconds: float = 0.0) -> Answer:
+    def count(self, where: Where = (), *, seconds: float = 10.0) -> Answer:
         """Return the rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `"age in 20-39"`.
 
-        A list of conditions means the rows that meet all. seconds: of integer programs, if the bounds are not proven to be
-        the best. Raises InputError for an unknown attribute or label.
+        A list of conditions means the rows that meet all. seconds: of integer programs, which run once a bound is asked for,
+        if it is not proven to be the best; 0: without. Raises InputError for an unknown attribute or label.
 
         >>> from marginals.example import release
         >>> release.count({"age": "20-29", "sex": "Female"}).lower

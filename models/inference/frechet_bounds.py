@@ -279,13 +279,15 @@ class Box:
         levels = self.levels(margin, collection)
         certain = self._inner(levels)
         masks, wanted = maximal_masks(collection.masks), domain.mask(levels)
-        lower, _ = known_parts_bounds(domain, masks, wanted, cache(lambda mask: certain._summed(table(mask), margin)))
-        separating = domain.mask({a: max(level, levels[a]) for a, level in margin.items()})
-        for cells in (table(mask) for mask in masks if not separating & ~mask):
-            if not (
-                inner := self._inner(cells.margin)
-            ).is_empty:  # a coarser table may show cells that are completely inside
-                lower = np.maximum(lower, inner._summed(cells, margin))
+        lower = np.zeros((), dtype=np.int64)
+        # A coarser table may show values that are completely inside, together with what no finer table shows.
+        coarsest = {a: max(level, margin.get(a, domain.hierarchy(a).height)) for a, level in levels.items()}
+        tables = [domain.margin(mask) for mask in (sum(domain.attribute_masks), *masks)]
+        for separated in {tuple(min(max(levels[a], m.get(a, 0)), coarsest[a]) for a in levels) for m in tables}:
+            parts = dict(zip(levels, separated))
+            if not (inner := self._inner(parts)).is_empty:
+                count = cache(lambda mask, inner=inner: inner._summed(table(mask), margin))
+                lower = np.maximum(lower, known_parts_bounds(domain, masks, domain.mask(parts), count)[0])
         _, upper = known_parts_bounds(domain, masks, wanted, cache(lambda mask: self._summed(table(mask), margin)))
         if not (collection.is_decomposable or self.source.deadline.is_over) and self.source.possible is not None:
             possible, (least, most) = self.source.possible.cells, self.source.possible.propagated

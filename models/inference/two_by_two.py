@@ -100,17 +100,17 @@ def extremes(ranges: FloatArray, comparison: Comparison) -> Range:
     return Range(within.lower if isnan(lower) else lower, within.upper if isnan(upper) else upper)
 
 
-Ends: TypeAlias = tuple[CountArray | int, CountArray | int]
+Ends: TypeAlias = tuple[CountArray, CountArray] | tuple[float, float]
 """Lower and upper bounds."""
 
 
-def share_bounds(part: Ends, rest: Ends, whole: Ends) -> tuple[FloatArray, FloatArray]:
-    """Return bounds of part / whole, for many at once, where part and rest make up the whole.
+def share_bounds(part: Ends, rest: Ends, total: Ends) -> tuple[FloatArray, FloatArray]:
+    """Return bounds of part / total, for many at once, where part and rest make up the total.
 
     If both can be 0, only tables in which one is not 0 count. nan if the share is undefined in all tables.
     """
-    least, most = np.maximum(part[0], whole[0] - rest[1]), np.minimum(part[1], np.maximum(whole[1] - rest[0], 0))
-    fewest, largest = np.maximum(rest[0], whole[0] - most), np.minimum(rest[1], whole[1] - least)
+    least, most = np.maximum(part[0], total[0] - rest[1]), np.minimum(part[1], np.maximum(total[1] - rest[0], 0))
+    fewest, largest = np.maximum(rest[0], total[0] - most), np.minimum(rest[1], total[1] - least)
     lower = np.divide(least, least + largest, out=np.ones(np.shape(least)), where=least + largest > 0)
     upper = np.divide(most, most + fewest, out=np.zeros(np.shape(most)), where=most + fewest > 0)
     nothing = most + largest == 0

@@ -476,3 +476,20 @@ def test_an_open_end_has_no_bound_unless_limits_are_known() -> None:
         [18, 64],
         [65, inf],
     ]
+
+
+def test_a_cell_is_bounded_by_a_coarser_table_together_with_another_one() -> None:
+    """At least 14 rows have w1 and a0 or a1, which only a coarser table shows, and 45 of all 51 have s0: at least 8 both."""
+    ladder = Hierarchy.from_rows([("a0", "low", "*"), ("a1", "low", "*"), ("a2", "high", "*"), ("a3", "high", "*")])
+    flat = {name: Hierarchy.flat([f"{name}0", f"{name}1"]) for name in "wsz"}
+    domain = Domain.of({"a": ladder, **flat})
+    rows = "0001 0100 0101 1000 1001 1011 1101 2000 2001 3000 3110"
+    codes = {name: np.array([int(row[place]) for row in rows.split()]) for place, name in enumerate("awsz")}
+    base = ContingencyTable.from_cells(
+        domain, dict.fromkeys("awsz", 0), codes, np.array([3, 4, 4, 6, 6, 6, 6, 5, 4, 5, 2])
+    )
+    shown = {"a": 1, "w": 0, "z": 0}, {"a": 0, "s": 0}, {"a": 0, "z": 0}
+    release = release_of(Collection.of(DataCube([base]), list(map(domain.mask, shown))))
+    with warnings.catch_warnings(action="ignore", category=AssumptionWarning):
+        cells = release.table("w", "s", where={"a": ["a0", "a1", "a2"]}, bounds=True)
+    assert cells.loc[("w1", "s0"), "lower"] == 8

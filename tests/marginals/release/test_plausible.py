@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import Hierarchy, InputError
-from marginals.answers import Answer
+from marginals import Answer, Hierarchy, InputError
 from marginals.example import release
 
 
