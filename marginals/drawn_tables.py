@@ -79,7 +79,7 @@ def _slopes(told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArr
     rows = np.bincount(place[codes][place[codes] >= 0], minlength=len(order)).astype(np.float64)
     slopes = _steps((rows / np.where(widths > 0, widths, 1))[:, None])[place[codes], 0]
     for other, size in others:
-        cells = np.bincount(place[codes] * size + other, minlength=len(order) * size)[: len(order) * size]
+        cells = np.bincount((place[codes] * size + other)[place[codes] >= 0], minlength=len(order) * size)
         shares = (cells.reshape(len(order), size) + 1 / size) / (rows[:, None] + 1)
         slopes = slopes + _steps(shares)[place[codes], other]
     return np.where(place[codes] >= 0, slopes, 0.0)
