@@ -225,6 +225,6 @@ def test_rows_have_numbers_beside_labels_without_an_upper_end() -> None:
     table = marginals.read_table(
         pd.DataFrame({"age": ages, "sex": ["f", "m"] * 30}), dict.fromkeys(["age", "sex"], "quasi-identifier")
     )
-    rows = marginals.publish(table, Policy(k_link=5)).release.rows()
+    rows = marginals.publish(table, marginals.Policy(k_link=5)).release.rows()
     assert set(rows.age_number[rows.age == "65 and over"]) == {65.0}
     assert rows.age_number[rows.age == "25-64"].between(25, 64).all()
