@@ -57,22 +57,8 @@ def no_small_certain(
     """Decide whether the published tables prove no examined combination to have 1 to k - 1 rows.
 
     The finding holds with a junction tree and k-combinatorial anonymity, or if possible tables clear each combination. It
-    fails if programs of three attributes find one that is certain to be small.
-
-    Parameters
-    ----------
-    collection
-        The published marginals.
-    sensitive
-        Attributes that are set aside; with none, combinations include all attributes.
-    k
-        Least number of rows that is not small.
-    budget
-        Work that the check may do.
-    witnesses
-        Results of earlier searches, used if they are of this question.
-    criterion
-        Name of the criterion in the finding.
+    fails if programs of three attributes find one that is certain to be small. sensitive: attributes that are set aside.
+    witnesses: results of earlier searches, used if they are of this question. Its parameters are a claim and a question.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)

@@ -121,7 +121,7 @@ def _nonsensitive(finding: "Finding") -> Sentence:
     if finding.holds:
         mark, said = NOTHING_FOUND, f"no combination that is looked at certainly has {few}"
     elif finding.verdict is Verdict.FAILS:
-        mark, said = LOOK, f"{_cell(finding.worst_class.cell)}: certainly {few}; there may be more such"
+        mark, said = LOOK, f"{_cell(finding.worst_class.cell or {})}: certainly {few}; there may be more such"
     else:
         said = f"no combination was found that certainly has {few}; not all examined"
     return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {said}.")

@@ -105,7 +105,7 @@ def claim_title(claim: Claim) -> str:
         case MinPublishedCell():
             return f"Least published count, {claim.k:,}"
         case NoSmallCertain():
-            included = ", sensitive values included" if claim.is_about_cells else ""
+            included = ", sensitive values included," if claim.is_about_cells else ""
             return f"No combination{included} is certain to be small, k = {claim.k}"
         case KCombinatorial():
             return f"k-combinatorial anonymity, k = {claim.k}"

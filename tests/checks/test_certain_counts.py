@@ -206,6 +206,16 @@ def test_what_two_possible_tables_clear_that_no_exchange_connects(values: int) -
     assert all(open_ones.others for open_ones in waiting)  # who is no c: certain, since a published class has one row
 
 
+@pytest.mark.parametrize(("values", "rows"), [(3, 2), (3, 3), (5, 2), (5, 3)])
+def test_of_many_possible_tables_those_are_found_in_which_a_combination_has_no_rows(values: int, rows: int) -> None:
+    """The same with more rows of each: exchanges around the whole circle lead from one table to the next."""
+    counts = np.zeros((2, values, values), dtype=int)
+    for i in range(values):
+        counts[0, i, i] = counts[1, i, (i + 1) % values] = rows
+    collection = published(filled(flat_domain(A=2, B=values, C=values), counts), "AB", "BC", "AC")
+    assert no_small_certain(collection, [], rows).holds
+
+
 def test_a_claim_is_read_as_it_was_stated_when_publishers_attested_it() -> None:
     for stated in (NoSmallCertain(2), MinPublishedCell(3)):
         assert parse_claim(stated.as_json()) == stated

@@ -83,7 +83,7 @@ REFUSED = {
         "checks.risk.harm MAX_LINKS": (1, "more than 1 pairs of records could be linked")
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain": {
-        "checks.small_combinations MOST_MARGINS": (1, "more than the 1 tables that can be looked at"),
+        "checks.small_combinations MOST_MARGINS": (1, "more than the 1 tables that can be examined"),
         "checks.small_combinations _MOST_CELLS": (4, "are too many to be numbered"),
     },
     "checks/test_impossible::test_pairs_that_a_table_shows_as_empty_add_nothing": {

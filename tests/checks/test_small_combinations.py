@@ -23,10 +23,16 @@ CASES = range(3_000 if "MARGINALS_TIMES" in os.environ else 20)
 Array = NDArray[np.int64]
 
 
-def verdict(collection: Collection, k: int, sensitive: tuple[str, ...] = (), seconds: float = inf) -> Verdict:
+def verdict(
+    collection: Collection,
+    k: int,
+    sensitive: tuple[str, ...] = (),
+    seconds: float = inf,
+    criterion: str = "no-small-certain",
+) -> Verdict:
     """What is found in so many seconds of the processor."""
     question = Question(collection, sensitive, budget=FULL.until(Deadline.after(seconds, process_time)))
-    return parse_claim({"criterion": "no-small-certain", "k": k}).check(question).verdict
+    return parse_claim({"criterion": criterion, "k": k}).check(question).verdict
 
 
 class Case:
@@ -95,12 +101,12 @@ class Case:
         totals = np.array([self.counts[cells].sum() for cells in inside])
         return LinearConstraint(np.array(inside) * 1.0, totals, totals)
 
-    def combinations(self) -> Iterator[NDArray[np.bool_]]:
+    def combinations(self, aside: tuple[str, ...]) -> Iterator[NDArray[np.bool_]]:
         """The base cells of all combinations that the claim is about, and of their complements in each attribute."""
         shown = {
             a: sorted({margin[a] for margin in self.margins if a in margin})
             for a in self.domain.attributes
-            if a not in self.sensitive and any(a in margin for margin in self.margins)
+            if a not in aside and any(a in margin for margin in self.margins)
         }
         for number in range(1, len(shown) + 1):
             for some in combinations(shown, number):
@@ -110,7 +116,7 @@ class Case:
                         for a in some if 1 < number <= 3 else ():
                             yield self.inside({b: at for b, at in cell.items() if b != a}) & ~self.inside({a: cell[a]})
 
-    def certain(self) -> bool:
+    def certain(self, k: int, aside: tuple[str, ...]) -> bool:
         """Whether one of them has 1 to k - 1 rows in every table with the published counts and no impossible pair."""
         constraint, seen = self.constraint(), [self.counts]
 
@@ -121,10 +127,10 @@ class Case:
             seen.append(np.rint(answer.x).astype(np.int64))
             return round(sign * answer.fun)
 
-        for inside in self.combinations():
-            if any(not 0 < table[inside].sum() < self.k for table in seen):
+        for inside in self.combinations(aside):
+            if any(not 0 < table[inside].sum() < k for table in seen):
                 continue
-            if extreme(inside, 1) > 0 and extreme(inside, -1) < self.k:
+            if extreme(inside, 1) > 0 and extreme(inside, -1) < k:
                 return True
         return False
 
@@ -140,8 +146,22 @@ def test_what_is_proven_no_table_contradicts() -> None:
         kind = f"{found.value}{' beside impossible pairs' if case.collection.supports else ''}"
         seen[kind] += 1
         if found is Verdict.HOLDS:
-            assert not case.certain(), seed
+            assert not case.certain(case.k, case.sensitive), seed
     assert seen["holds"] > len(CASES) // 4, seen
+
+
+def test_what_is_proven_of_sensitive_values_too_no_table_contradicts() -> None:
+    seen = Counter[Verdict]()
+    for seed in CASES:
+        try:
+            case = Case(seed)
+        except CriterionError:
+            continue
+        k = min(int(table.counts.min()) for table in case.collection.tables)
+        found = verdict(case.collection, max(k, 2), case.sensitive, criterion="no-small-cell-certain")
+        seen[found] += bool(case.sensitive)
+        assert found is not Verdict.HOLDS or not case.certain(max(k, 2), ()), seed
+    assert seen[Verdict.HOLDS] > 0, seen
 
 
 def test_counts_that_no_table_has_prove_nothing() -> None:

@@ -131,7 +131,7 @@ ELSEWHERE = {
         "models.search.further_tables": "_CELLS",
         "models.search.greedy": "MOST_ATTRIBUTES",
     },
-    "models/inference/test_possible_tables": {"models.inference.possible_tables": "_MOST_CELLS"},
+    "models/inference/test_possible_tables": {"models.inference.possible_tables": "_MOST_CELLS _MOST_ROWS"},
     "models/tables/test_hierarchy": {"models.tables.hierarchy": "MAX_LABELS MAX_LEVELS _MAX_GRID"},
     "models/test_limits": {"models.programs.consistent_tables": "_MOST_NUMBERS"},
 }

@@ -167,8 +167,16 @@ def test_what_a_search_takes_for_found_is_counted_again(monkeypatch: pytest.Monk
         possible_table(collection)
 
 
-def test_margins_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("things", ["cells", "rows"])
+def test_margins_of_too_many_cells_or_rows_are_refused(things: str, monkeypatch: pytest.MonkeyPatch) -> None:
     collection = published(filled(flat_domain(a=3, b=3), np.ones(9, dtype=int)), "ab")
-    monkeypatch.setattr("models.inference.possible_tables._MOST_CELLS", 8)
-    with pytest.raises(TooManyCellsError, match="9 cells"):
+    monkeypatch.setattr(f"models.inference.possible_tables._MOST_{things.upper()}", 8)
+    with pytest.raises(TooManyCellsError, match=f"9 {things}"):
+        rows_of(collection)
+
+
+def test_counts_of_thousands_of_millions_of_people_are_refused_before_rows_are_made() -> None:
+    """They ended in a MemoryError, also in `verify` of a bundle that somebody made up."""
+    collection = published(filled(flat_domain(a=2, b=2, c=2), np.full(8, 10**9)), "ab", "bc", "ac")
+    with pytest.raises(TooManyCellsError, match="rows"):
         rows_of(collection)
