@@ -1,6 +1,5 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
-import json
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -29,7 +28,7 @@ from marginals.say.steward import (
     worse_than_one_way,
 )
 from marginals.say.table import dropped_warning, few_dropped_warning, unit_in_words
-from marginals.steward import MARK, StewardReport, Suggestion
+from marginals.steward import MARK, StewardReport
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 
@@ -83,7 +82,6 @@ def steward_html(report: StewardReport) -> bytes:
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         odds_text=_odds_text,
-        suggestions=[(suggestion, _config(suggestion)) for suggestion in report.suggestions],
         removed=removed_in_words(report),
         proven=proven_in_words(search, report.base, 6),
         chance=chance_in_words(report, 6),
@@ -153,12 +151,6 @@ def _heat_map(comparison: Comparison) -> dict[str, Any]:
     rows = [[cell(row, column) for column in range(len(drawn))] for row in range(len(drawn))]
     scale = [f"{100 * heat:g}" for heat in _HEATS]
     return {"attributes": drawn, "left_out": len(errors_of) - len(drawn), "rows": rows, "scale": scale}
-
-
-def _config(suggestion: Suggestion) -> str:
-    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in suggestion.attributes)
-    weight = "" if suggestion.weight is None else f"\nweight = {suggestion.weight:g}"
-    return f"[[search.wanted]]\nattributes = [{names}]{weight}"
 
 
 def _odds_text(ratio: float) -> str:

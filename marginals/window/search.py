@@ -11,11 +11,10 @@ from checks.privacy_constraint import too_many_margins
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
 from marginals.publishing.policy import SENSITIVE_MARGINS
-from marginals.publishing.wanted import WEIGHT
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.policy import QUESTIONS, want
+from marginals.window.policy import QUESTIONS
 from marginals.window.project import attribute_in, put, section
 from marginals.window.rendering import NOTHING, TIMES
 from marginals.window.window import Window
@@ -141,16 +140,6 @@ def remedies(candidate: Candidate) -> list[tuple[str, list[Button]]]:
     for table in _wanted(candidate):
         if table.get("obstacle"):
             blocked.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", []))
-    for tried in answer.get("suggestions", []):
-        if tried.get("weight") is None:
-            continue
-        (first, second), weight = tried["attributes"], f"{tried['weight']:g}"
-        said = (
-            f"{first} and {second} lose what they have in common: their table is off by {tried['error']:.3f}. Wanted with "
-            f"weight {weight} it is off by {tried['error_then']:.3f}, at a price of {tried['price']:.3f} nats"
-        )
-        fields = {"remedy": "want", "first": first, "second": second, "weight": weight}
-        blocked.append((said, [(f"Want {first}{TIMES}{second}", fields)]))
     return blocked
 
 
@@ -189,12 +178,6 @@ def _for_error(settings: Mapping[str, Any], remedies: Mapping[str, Mapping[str, 
 def mend(window: Window, request: Request) -> Response:
     """Make the remedy that a button stands for."""
     form, kind = request.form, request.form.get("remedy", "")
-    if kind == "want":
-        pair = (form.get("first", ""), form.get("second", ""))
-        if not set(pair) <= set(window.config().source.used):
-            raise InputError("there is no such attribute in the config")
-        added = {"attributes": list(pair), "weight": form.get("weight", WEIGHT, type=float)}
-        return want(window, request, lambda now: [*(e for e in now if {*e["attributes"]} != {*pair}), added], "/search")
     name, demand, most = form.get("attribute", ""), form.get("demand", ""), form.get("most", 3, type=int)
     settings: dict[str, tuple[tuple[str, ...], object]] = {
         "fit": (("attributes", name, "ladder"), "fitted"),

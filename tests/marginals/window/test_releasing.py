@@ -166,14 +166,11 @@ def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> Non
     shown = browser.send("/search/remedy", {"remedy": "fit", "attribute": "age"})
     assert "+ladder = &#34;fitted&#34;" in shown
     assert browser.window.config().source.attributes["age"].is_fitted
-    browser.post("/search/remedy", {"remedy": "want", "first": "age", "second": "disease", "weight": "10"})
-    assert [own.weight for own in browser.window.config().policy.analyses] == [10.0]
     browser.post("/search/remedy", {"remedy": "diversity", "attribute": "", "demand": "recursive:3,2"})
     assert browser.window.config().policy.diversity == "recursive:3,2"
     before = browser.window.file.text
     for bad in (
         {"remedy": "fit", "attribute": "x"},
-        {"remedy": "want", "first": "x", "second": "age"},
         {"remedy": "x"},
     ):
         assert problem_of(browser.send("/search/remedy", bad))
