@@ -91,10 +91,10 @@ class _WhenAsked:
         cliques = self.search.result.cliques
         model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]
-        return comparison(cube, model, yardsticks, wanted, self._stop_after(inf, 2))
+        return comparison(cube, model, yardsticks, wanted, self._stop_after(inf, 4))
 
     def binding(self) -> tuple[RefusedMove, ...] | None:
-        return self.search.problem.binding(self.search.result.cliques, self._stop_after(_FOR_BINDING, 4))
+        return self.search.problem.binding(self.search.result.cliques, self._stop_after(_FOR_BINDING, 8))
 
     def _stop_after(self, seconds: float, parts: float) -> Stop:
         limit = max(self.prepared.policy.time_limit, _LEAST)
