@@ -260,23 +260,6 @@ class WantedTable:
     PLAIN: ClassVar = ("attributes", "weight", "margin", "kl_divergence", "would_pass", "obstacle")
 
 
-@dataclass(frozen=True)
-class Suggestion:
-    """Two attributes whose association the release loses.
-
-    error: total variation of their table in the release. weight: as a wanted analysis, the smallest of those tried that at
-    least halves the error; None if none does. error_then: with that weight. price: nats by which the objective of the
-    search grows for it; negative if a better release was found on the way. tried: whether there was time to.
-    """
-
-    attributes: tuple[str, str]
-    error: float
-    weight: float | None = None
-    error_then: float | None = None
-    price: float | None = None
-    tried: bool = True
-
-
 @dataclass(frozen=True, eq=False)
 class StewardReport:
     """Utility measures and search results that need the source table. Not for publication.
@@ -285,7 +268,7 @@ class StewardReport:
     with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, if one was looked for. dropped:
     rows that lack a value; left_out: rows beyond those that count of their person. domain: of the table. unpublished: why
     nothing is published of an attribute; by_role: likewise, of columns that their role keeps out. waiting: whom a release of
-    a ledger does not show yet. compare, suggest, page, find_refused_improvements: what takes time, done when asked for.
+    a ledger does not show yet. compare, page, find_refused_improvements: what takes time, done when asked for.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
@@ -309,7 +292,6 @@ class StewardReport:
     domain: Domain
     unpublished: Mapping[str, str]
     find_refused_improvements: Callable[[], tuple[RefusedMove, ...] | None]
-    suggest: Callable[[Comparison], tuple[Suggestion, ...]]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
     waiting: Waiting | None = None
@@ -327,11 +309,6 @@ class StewardReport:
     def comparison(self) -> Comparison:
         """How near its tables and counts come to those of the data, beside yardsticks; worked out when first asked for."""
         return self.compare()
-
-    @cached_property
-    def suggestions(self) -> tuple[Suggestion, ...]:
-        """What else could be wanted, and at which price; tried out when first asked for."""
-        return self.suggest(self.comparison)
 
     @property
     def price(self) -> float:

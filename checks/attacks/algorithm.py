@@ -308,7 +308,7 @@ def _judged_step(
     classes = cube.table(rules.public(mask))
     step = Refinement(margin, attribute, finer, len(classes), None)
     refined = domain.mask({**margin, attribute: finer})
-    after = Collection.of(cube, maximal_masks([*rules.collection.masks, refined]))
+    after = Collection.of(cube, [*(other for other in rules.collection.masks if other & ~refined), refined])
     # A level that no other margin shows fits into the junction tree there is.
     if any(refined & ~mask & clique for clique in rules.cliques) and not after.is_decomposable:
         return replace(step, note="with it the release would have no junction tree, so it need not have been tried")

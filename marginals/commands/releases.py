@@ -289,7 +289,6 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
         "kl_divergence": steward.kl_divergence,
         "kl_suppressed": steward.kl_suppressed,
         "errors": steward.comparison,
-        "suggestions": steward.suggestions,
         "dropped": {"rows": steward.dropped, "by_column": steward.dropped_in},
         "margins": release.published.everything.margins,
         "unpublished": steward.unpublished,

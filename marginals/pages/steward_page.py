@@ -1,6 +1,5 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -26,7 +25,7 @@ from marginals.say.steward import (
     worse_than_one_way,
 )
 from marginals.say.table import dropped_warning, few_dropped_warning, unit_in_words
-from marginals.steward import MARK, StewardReport, Suggestion
+from marginals.steward import MARK, StewardReport
 from models.search.problem import RefusedMove, Step
 from models.tables.hierarchy import Domain
 
@@ -74,7 +73,6 @@ def steward_html(report: StewardReport) -> bytes:
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         odds_text=_odds_text,
-        suggestions=[(suggestion, _config(suggestion)) for suggestion in report.suggestions],
         removed=removed_in_words(report),
         proven=proven_in_words(search, report.base, 6),
         chance=chance_in_words(report, 6),
@@ -120,10 +118,6 @@ def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
     return [(" and ".join(attributes), error) for attributes, error in furthest]
 
 
-def _config(suggestion: Suggestion) -> str:
-    names = ", ".join(json.dumps(name, ensure_ascii=False) for name in suggestion.attributes)
-    weight = "" if suggestion.weight is None else f"\nweight = {suggestion.weight:g}"
-    return f"[[search.wanted]]\nattributes = [{names}]{weight}"
 
 
 def _odds_text(ratio: float) -> str:

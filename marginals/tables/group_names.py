@@ -10,10 +10,11 @@ hierarchy, so that levels tell nothing together. A name without members (`other 
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count, pairwise
 from typing import Literal
 
@@ -273,6 +274,9 @@ class _Namer:
             {label for level_labels in naming.hierarchy.labels for label in level_labels} if is_known else set()
         )
         self._names: dict[int, GroupName] = {}
+        self._numbers: defaultdict[str, Iterator[int]] = defaultdict(partial(count, 1))
+        """Numbers of names without members that no group has yet, by how the names begin."""
+        self._numbered: dict[tuple[str, frozenset[int]], GroupName] = {}
 
     def named(self) -> NamedLevels:
         ladder, finest = self._ladder, self._finest
@@ -324,8 +328,10 @@ class _Namer:
         for code in parts:
             if code not in group_names:
                 start = naming.without_members(members[code])
-                numbered = (GroupName(others=(f"{start} {number}" if number > 1 else start,)) for number in count(1))
-                group_names[code] = self._first(parts[code], numbered)
+                if (start, parts[code]) not in self._numbered:
+                    numbered = (GroupName(others=(f"{start} {n}" if n > 1 else start,)) for n in self._numbers[start])
+                    self._numbered[start, parts[code]] = self._first(parts[code], numbered)
+                group_names[code] = self._numbered[start, parts[code]]
         if level == self._finest:
             self._names = group_names
         nobody = count(1)

@@ -206,6 +206,8 @@ class _Walk:
         self.judge, self.problem, self.stop, self.rng = judge, problem, stop, np.random.default_rng(seed)
         self.rounds = 0
         self.steps: list[Step] = []
+        self._late = len(problem.cube.domain.attributes)
+        """Candidates that are still looked at when the time is over."""
         domain = self.domain = problem.cube.domain
         self.masks, self.later = domain.attribute_masks, domain.later_steps
         self._coarser = [domain.coarser_steps(v) for v in range(domain.vertex_count)]
@@ -337,9 +339,15 @@ class _Walk:
                 offer_vertex(vertex)
         for one, other in self._pairs_apart(graph, moved, around):
             offer(one, other)
+            if self.stop():
+                break
         waiting: list[_Candidate] = []
         touched = moved
-        while queue and not self.stop():
+        while queue:
+            if is_late := self.stop():
+                self._late -= 1
+                if self._late < 0:
+                    break
             candidate = heappop(queue)
             _, clique, one, other = candidate
             if clique in refused or not self._may_add(graph, clique, one, other):
@@ -360,7 +368,7 @@ class _Walk:
                     (self._moved_with[one], neighbors[self._coarsest[other]]),
                     (self._moved_with[other], neighbors[one]),
                 ]
-            for moved_steps, others in near:
+            for moved_steps, others in () if is_late else near:
                 for v in vertices_of(moved_steps & graph.vertices):
                     for w in vertices_of(self._apart(graph, v) & others):
                         if self._apart(graph, w) >> v & 1:

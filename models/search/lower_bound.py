@@ -19,13 +19,6 @@ v is one of them. So a block costs at least the shortest path, with these costs,
 cost is the sum over its steps and leaves. The sum over the blocks, less H(p), is a bound. Blocks borrow from each
 other against the order, so a block holds attributes that tell most of each other. One block of all attributes gives
 the bound above.
-
-If there are too many margins, only some resolutions of each attribute are distinguished. Let up(E) be a margin E with
-each attribute refined to the next of these. For a decomposable collection of margins E_1, .., E_m the margins up(E_1),
-.., up(E_m) have the same junction tree. A step is added together with an old step. So its cliques are those of the old
-step, and are connected. They show at least as much, so their KL divergence is no larger (KG06 Theorem 6.3). And up(E)
-comes from an allowed margin only if the coarsest margin with the same up is allowed. So the bound over the margins
-up(E) that pass this test, parameters without a price, holds for all allowed collections.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -38,7 +31,7 @@ import numpy as np
 
 from models.arrays import FloatArray
 from models.deadline import NEVER, Deadline
-from models.search.problem import KL, PenalizedDivergence, Problem, SearchResult, Stop
+from models.search.problem import PenalizedDivergence, Problem, SearchResult, Stop
 from models.tables.hierarchy import Mask
 
 LARGEST_LATTICE = 1 << 16
@@ -46,15 +39,6 @@ LARGEST_LATTICE = 1 << 16
 
 _MOST_MARGINS = 1 << 17
 """Most margins that are examined."""
-
-_FINER = 4
-"""Factor by which the lattice grows from one grid to the next."""
-
-_NEAR = 0.95
-"""Share of the value found above which a bound is not improved further."""
-
-Grid: TypeAlias = tuple[tuple[int, ...], ...]
-"""Resolutions of each attribute that are distinguished, ascending from 0."""
 
 Block: TypeAlias = tuple[int, ...]
 """Places of attributes in the domain, ascending."""
@@ -68,9 +52,8 @@ def lattice_size(problem: Problem) -> int:
 def with_bound(result: SearchResult, problem: Problem, deadline: Deadline = NEVER) -> SearchResult:
     """Return a search result with a lower bound on the objective of all allowed collections, if there is time for one.
 
-    In a small lattice it is the bound over all margins. In a large one it is a bound of the KL divergence, over more
-    and more resolutions. It ends when the deadline comes, all resolutions are distinguished, or the bound is near the
-    value of the result.
+    If the lattice is too large, it is a bound by blocks. There is none if too many margins are allowed, or if base
+    values are counted elsewhere.
 
     Parameters
     ----------
@@ -81,57 +64,34 @@ def with_bound(result: SearchResult, problem: Problem, deadline: Deadline = NEVE
     deadline
         Time at which the bound is taken as it is.
     """
-    if result.bound is not None or not isinstance(problem.objective, PenalizedDivergence):
+    is_counted_here = problem.cube.holds(sum(problem.cube.domain.attribute_masks))
+    is_small = lattice_size(problem) <= LARGEST_LATTICE
+    can_be_bounded = isinstance(problem.objective, PenalizedDivergence) and (is_small or is_counted_here)
+    if result.bound is not None or not can_be_bounded or (allowed := allowed_margins(problem, deadline)) is None:
         return result
-    if lattice_size(problem) <= LARGEST_LATTICE:
-        allowed = allowed_margins(problem, deadline)
-        return result if allowed is None else replace(result, bound=lower_bound(problem, allowed).value)
-    if deadline.is_over or problem.cube.score is not None:  # with a score complexities can be negative
-        return result
-    bound, unpriced = 0.0, replace(problem, objective=KL)
-    if problem.cube.holds(sum(problem.cube.domain.attribute_masks)):
-        for grid in _finer_grids(problem):
-            if (allowed := allowed_margins(unpriced, deadline, grid)) is None:
-                break
-            bound = max(bound, lower_bound(unpriced, allowed, grid).value)
-            if result.value is not None and bound >= _NEAR * result.value:
-                break
-    return replace(result, bound=bound)
+    return replace(result, bound=lower_bound(problem, allowed).value)
 
 
-def whole_grid(problem: Problem) -> Grid:
-    """Return every resolution of each attribute."""
-    return tuple(tuple(range(hierarchy.height + 1)) for hierarchy in problem.cube.domain.hierarchies)
+def _ladders(problem: Problem) -> list[list[Mask]]:
+    domain = problem.cube.domain
+    sizes = zip(domain.offsets, domain.hierarchies)
+    return [[((1 << r) - 1) << offset for r in range(hierarchy.height + 1)] for offset, hierarchy in sizes]
 
 
-def _resolved(problem: Problem, place: int, resolution: int) -> Mask:
-    return ((1 << resolution) - 1) << problem.cube.domain.offsets[place]
-
-
-def _ladders(problem: Problem, grid: Grid) -> list[list[Mask]]:
-    return [[_resolved(problem, place, r) for r in resolutions] for place, resolutions in enumerate(grid)]
-
-
-def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> list[Mask] | None:
+def allowed_margins(problem: Problem, stop: Stop) -> list[Mask] | None:
     """Return the margins that may be published by themselves, or as parts of others, coarser before finer.
 
-    A margin is examined only if all margins that are one step coarser are allowed. grid: the margins at these
-    resolutions that an allowed margin can be refined to. None if stopped, or if there are too many margins.
+    A margin is examined only if all margins that are one step coarser are allowed. None if stopped, or if there are
+    too many margins.
     """
-    grid = grid or whole_grid(problem)
-    ladders, looks = _ladders(problem, grid), count()
-    coarsest = {
-        margin: _resolved(problem, place, low + 1)
-        for place, (ladder, resolutions) in enumerate(zip(ladders, grid))
-        for margin, low in zip(ladder[1:], resolutions)
-    }
+    ladders, looks = _ladders(problem), count()
     allowed, frontier = {0: ()}, [0]
     while frontier:
         finer = []
-        for margin, parts in _one_step_finer(problem, frontier, allowed, ladders):
+        for margin in _one_step_finer(problem, frontier, allowed, ladders):
             if stop() or next(looks) >= _MOST_MARGINS:
                 return None
-            if not problem.refuses(sum(coarsest[part] for part in parts)):
+            if not problem.refuses(margin):
                 _ = problem.cube.entropy(margin)  # fills the cache, so that the bound itself takes no time
                 finer.append(margin)
         allowed.update(dict.fromkeys(finer, ()))
@@ -141,7 +101,7 @@ def allowed_margins(problem: Problem, stop: Stop, grid: Grid | None = None) -> l
 
 def _one_step_finer(
     problem: Problem, frontier: Sequence[Mask], allowed: Container[Mask], ladders: Sequence[Sequence[Mask]]
-) -> Iterator[tuple[Mask, list[Mask]]]:
+) -> Iterator[Mask]:
     attribute_masks, generated = problem.cube.domain.attribute_masks, set[Mask]()
     finer = [dict(pairwise(ladder)) for ladder in ladders]
     coarser = {high: low for ladder in ladders for low, high in pairwise(ladder)}
@@ -152,47 +112,9 @@ def _one_step_finer(
             if margin == mask or margin in generated:
                 continue
             generated.add(margin)
-            parts = [part for attribute_bits in attribute_masks if (part := margin & attribute_bits)]
+            parts = (part for attribute_bits in attribute_masks if (part := margin & attribute_bits))
             if all(margin ^ part ^ coarser[part] in allowed for part in parts):
-                yield margin, parts
-
-
-def finest_alone(problem: Problem) -> tuple[int, ...]:
-    """Return the finest resolution at which each attribute is allowed by itself; 0 if it is not allowed at all."""
-    return tuple(
-        next(
-            (r for r in range(hierarchy.height) if problem.refuses(_resolved(problem, place, r + 1))), hierarchy.height
-        )
-        for place, hierarchy in enumerate(problem.cube.domain.hierarchies)
-    )
-
-
-def _finer_grids(problem: Problem) -> Iterator[Grid]:
-    """Yield ever finer grids of resolutions; the next attribute divided is the one whose margins differ most in entropy."""
-    grid: Grid = tuple((0, last) if last else (0,) for last in finest_alone(problem))
-    entropies = [
-        [problem.cube.entropy(_resolved(problem, place, resolution)) for resolution in range(resolutions[-1] + 1)]
-        for place, resolutions in enumerate(grid)
-    ]
-    last_size = 0
-    while True:
-        if prod(map(len, grid)) >= _FINER * last_size:
-            yield grid
-            last_size = prod(map(len, grid))
-        ranges = [
-            (entropies[place][high] - entropies[place][low + 1], -place, low, high)
-            for place, resolutions in enumerate(grid)
-            for low, high in pairwise(resolutions)
-            if high - low > 1
-        ]
-        if not ranges:
-            break
-        _, place, low, high = max(ranges)
-        middle = (entropies[-place][low + 1] + entropies[-place][high]) / 2
-        between = min(range(low + 1, high), key=lambda resolution: abs(entropies[-place][resolution] - middle))
-        grid = tuple(tuple(sorted((*r, between))) if i == -place else r for i, r in enumerate(grid))
-    if prod(map(len, grid)) > last_size:
-        yield grid
+                yield margin
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +136,7 @@ class LowerBound:
         return max(bound, 0.0) if self.problem.cube.score is None else bound
 
     def to_go(self, vertices: Mask) -> float:
-        """Return the remaining nats of a collection that shows these induced attributes, in the whole grid."""
+        """Return the remaining nats of a collection that shows these induced attributes."""
         steps = [(vertices & attribute_mask).bit_count() for attribute_mask in self.problem.cube.domain.attribute_masks]
         return sum(
             float(remaining[tuple(steps[place] for place in block)])
@@ -228,13 +150,10 @@ def score(problem: Problem, mask: Mask) -> float:
     return entropy + price * problem.cube.complexity(mask) if price else entropy
 
 
-def lower_bound(
-    problem: Problem, allowed: Sequence[Mask], grid: Grid | None = None, blocks: Sequence[Block] | None = None
-) -> LowerBound:
-    """Return the bound from margins of a grid, as `allowed_margins` gives them; by default in as few blocks as possible."""
-    grid = grid or whole_grid(problem)
-    ladders, scores = _ladders(problem, grid), {mask: score(problem, mask) for mask in allowed}
-    nodes = np.zeros((len(allowed), len(grid)), dtype=np.intp)
+def lower_bound(problem: Problem, allowed: Sequence[Mask], blocks: Sequence[Block] | None = None) -> LowerBound:
+    """Return the bound from the margins that are allowed; by default in as few blocks as possible."""
+    ladders, scores = _ladders(problem), {mask: score(problem, mask) for mask in allowed}
+    nodes = np.zeros((len(allowed), len(ladders)), dtype=np.intp)
     costs = np.full(nodes.shape, inf)
     for place, (attribute_mask, ladder) in enumerate(zip(problem.cube.domain.attribute_masks, ladders)):
         for number, mask in enumerate(allowed):
@@ -245,7 +164,7 @@ def lower_bound(
         blocks = _related_blocks(scores, ladders)
     remaining = []
     for block in blocks:
-        shape = [len(grid[place]) for place in block]
+        shape = [len(ladders[place]) for place in block]
         strides = [prod(shape[axis + 1 :]) for axis in range(len(block))]
         positions = nodes[:, list(block)] @ np.array(strides, dtype=np.intp)
         step_costs = []
@@ -253,7 +172,7 @@ def lower_bound(
             least, shows_it = np.full(prod(shape), inf), nodes[:, place] > 0
             np.minimum.at(least, positions[shows_it] - stride, costs[shows_it, place])
             step_costs.append(least.reshape(shape))
-        remaining.append(shortest_paths(_hidden_leaves(problem, grid, block), step_costs))
+        remaining.append(shortest_paths(_hidden_leaves(problem, block), step_costs))
     return LowerBound(problem, tuple(blocks), tuple(remaining))
 
 
@@ -272,12 +191,12 @@ def _related_blocks(scores: Mapping[Mask, float], ladders: Sequence[Sequence[Mas
     return sorted(set(blocks.values()))
 
 
-def _hidden_leaves(problem: Problem, grid: Grid, block: Block) -> FloatArray:
+def _hidden_leaves(problem: Problem, block: Block) -> FloatArray:
     domain = problem.cube.domain
     hidden: FloatArray = np.zeros(())
     for place in block:
         name, height = domain.attributes[place], domain.hierarchies[place].height
-        hidden = np.add.outer(hidden, [problem.cube.log_leaves(name, height - r) for r in grid[place]])
+        hidden = np.add.outer(hidden, [problem.cube.log_leaves(name, height - r) for r in range(height + 1)])
     return hidden
 
 

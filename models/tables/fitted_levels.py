@@ -249,8 +249,8 @@ class _InTree(_Groups):
     def nearest(self, name: int) -> int:
         find = self._smallest_under if self._profiles is None else self._most_similar_under
         nodes = ((level, node) for level, node in enumerate(self._paths[:, name].tolist()) if node >= 0)
-        found = (find(level, node, name) for level, node in nodes)
-        return next(other for other in found if other is not None)  # all values lie under the root
+        neighbours = (find(level, node, name) for level, node in nodes)
+        return next(other for other in neighbours if other is not None)  # all values lie under the root
 
     def _smallest_under(self, level: int, node: int, name: int) -> int | None:
         under = self._under[level, node]

@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 import marginals
-from html_pages import Page
 from marginals import Attribute, Policy, Table
 from marginals.example import table as example
 from models import Hierarchy
@@ -62,50 +61,6 @@ def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_proces
 def test_the_least_divergence_is_that_of_policies_as_strict() -> None:
     grid = marginals.frontier(example, Policy(), k=[2, 3, 4], diversity=["distinct:2"], jobs=1)
     assert grid.least.tolist() == [grid.value[first:].min() for first in range(3)]
-
-
-@pytest.fixture(scope="module")
-def lossy() -> Table:
-    """The last attribute is like the second or like the third, and only pairs may be published: one of both is lost."""
-    rng = np.random.default_rng(3)
-    a = rng.integers(0, 4, 4000)
-    b, c = (np.where(rng.random(4000) < 0.5, a, rng.integers(0, 4, 4000)) for _ in range(2))
-    columns = {"a": a, "b": b, "c": c, "d": np.where(rng.random(4000) < 0.5, b, c)}
-    frame = pd.DataFrame({name: np.array(list("wxyz"))[codes] for name, codes in columns.items()})
-    return marginals.read_table(frame, dict.fromkeys("abc", "quasi-identifier") | {"d": "sensitive"})
-
-
-PAIRS = Policy(k_link=5, base="none", max_attributes=2, diversity="none", strategy="forward", objective="kl")
-
-
-def test_what_is_suggested_is_what_comes_of_it(lossy: Table) -> None:
-    steward = marginals.publish(lossy, PAIRS).steward
-    assert steward.suggestions
-    page = " ".join(Page(steward.page(steward)).text)
-    for suggestion in steward.suggestions:
-        assert suggestion.tried
-        assert suggestion.error == steward.two_way.by_table[suggestion.attributes]
-        kinds = {pair.attributes: pair.kind for pair in steward.comparison.compared_pairs}
-        assert kinds[suggestion.attributes] == "assumed"
-        if suggestion.weight is None:
-            assert suggestion.price is None
-            continue
-        assert f"{suggestion.error:.4f}" in page
-        wanted = [{"attributes": list(suggestion.attributes), "weight": suggestion.weight}]
-        then = marginals.publish(lossy, replace(PAIRS, wanted=wanted)).steward
-        assert then.two_way.by_table[suggestion.attributes] == pytest.approx(suggestion.error_then)
-        assert suggestion.error_then is not None
-        assert suggestion.error_then <= suggestion.error / 2
-        assert then.kl_divergence - steward.kl_divergence == pytest.approx(suggestion.price)
-        assert marginals.plain(suggestion)["price"] == suggestion.price
-        assert all(other.attributes != suggestion.attributes for other in then.suggestions), "it is wanted already"
-
-
-def test_pairs_that_there_is_no_time_to_try_are_named(lossy: Table, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("marginals.publishing.stewarding._FOR_SUGGESTIONS", -1.0)
-    suggestions = marginals.publish(lossy, PAIRS).steward.suggestions
-    assert suggestions
-    assert not any(suggestion.tried or suggestion.price for suggestion in suggestions)
 
 
 def test_what_must_be_published_at_crossing_levels_is_refused_with_the_key_that_allows_it() -> None:

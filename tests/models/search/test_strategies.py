@@ -44,6 +44,7 @@ from models import (
     describe,
     exact,
     forward,
+    from_independence,
     select,
     stepwise,
     with_bound,
@@ -700,3 +701,12 @@ def test_what_is_no_wanted_margin_is_refused():
     nested = Domain.of({"a": Hierarchy.from_rows([("u", "w", "*"), ("v", "x", "*")])})
     with pytest.raises(SelectionError, match="at their base values"):
         WantedAnalyses(DataCube([filled(nested, [3, 4])]), [WantedMargin(nested.mask({"a": 1}))])
+
+
+def test_when_time_ends_among_the_first_pairs_those_counted_so_far_are_taken() -> None:
+    """Only single attributes were kept then."""
+    cube = equal_pairs(10)
+    problem = from_independence(Problem(cube, MarginLimits(cube.domain, max_cells=16)))
+    alone = problem.value(problem.position(problem.initial))
+    found = [STRATEGIES["local"](problem, Countdown(turns)).value for turns in (0, 100, 300, 1000)]
+    assert alone - 0.1 > found[0] > found[1] > found[2] > found[3]
