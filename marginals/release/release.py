@@ -104,7 +104,7 @@ _PROBABILITIES = Taken(
 _LIMITS = Taken("a least and a largest number, such as (0, 110)", lambda value: isinstance(value, tuple | list))
 
 
-def _meant(release: "Release", where: Where) -> Where:
+def _meant(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
     return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
 
