@@ -133,6 +133,20 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert not (folder / "third").exists()
 
 
+def test_questions_are_in_a_table_or_in_none_while_the_search_runs(browser: Browser) -> None:
+    asked = [("age", "disease"), ("sex", "town"), ("age", "town")]
+    browser.post("/policy/wanted", {"first": [one for one, _ in asked], "second": [other for _, other in asked]})
+    job = browser.search(k_link=60)
+    [candidate] = browser.window.candidates.all()
+    margins = marginals.open_release(candidate.folder / "release").published.collection.margins
+    assert job.answered == {frozenset(pair): any({*pair} <= margin.keys() for margin in margins) for pair in asked}
+    assert len(set(job.answered.values())) == 2
+    job.done.clear()  # as if it still ran
+    told = re.findall(r'id="asked-\d" data-live class="(\w*)"', browser.page("/search"))
+    assert told[:3] == ["ahead" if job.answered[frozenset(pair)] else "behind" for pair in asked]
+    job.done.set()
+
+
 @pytest.mark.skipif(shutil.which("minisign") is None, reason="minisign is not installed")
 def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
     folder = browser.window.project.folder
