@@ -59,9 +59,9 @@ class RiskReport:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; null stands for infinite, and for parts that were not computed."""
-        told: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None, "releases": self.releases}
+        payload: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None, "releases": self.releases}
         if (best := self.optimum) is not None:
-            told["optimum"] = {
+            payload["optimum"] = {
                 "risk": best.risk,
                 "utility": best.mean_utility,
                 "impossible": (~best.allowed).sum(),
@@ -73,8 +73,8 @@ class RiskReport:
         if self.frontier is not None:
             few = self.frontier.thinned(_WRITTEN)
             points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
-            told["frontier"] = [dict(zip(("utility", "risk", "price"), point)) for point in points]
-        return {**plain(told)}
+            payload["frontier"] = [dict(zip(("utility", "risk", "price"), point)) for point in points]
+        return {**plain(payload)}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -117,8 +117,8 @@ class RiskReport:
         if not are_comparable(self.releases):
             yield "  (their information does not compare, since they have different base values)"
         for release in self.releases:
-            told = release.total_information
-            informs = "" if told is None else f", information {told:.4f} nats"
+            nats = release.total_information
+            informs = "" if nats is None else f", information {nats:.4f} nats"
             yield (
                 f"  {release.release}: risk {release.risk:.4g}, at least {release.bounds[0]:.4g} and at most "
                 f"{release.bounds[1]:.4g}, identified {100 * release.identification_probability:.2f}% on average{informs}"
