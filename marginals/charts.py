@@ -26,7 +26,7 @@ _NARROW, _WIDE = frozenset("fijlrt.,:;|!'()[]-1 "), frozenset("mwMW@%")
 
 
 def text_width(text: str) -> float:
-    """About how wide a text is in a sans-serif font of 12 px, rather too wide than too narrow."""
+    """Estimated width in pixels of a text in a sans-serif font of 12 px, rather too wide than too narrow."""
     return sum(4.6 if c in _NARROW else 10.5 if c in _WIDE else 8.2 if c.isupper() else 7.4 for c in text)
 
 
@@ -42,7 +42,7 @@ def lengths(values: Sequence[float]) -> list[float]:
 
 
 def levels_shown(margins: Sequence[Margin]) -> dict[str, list[int]]:
-    """For each attribute that some margin shows, the levels at which one does, finest first."""
+    """Levels at which margins show each attribute, finest first."""
     attributes = dict.fromkeys(attribute for margin in margins for attribute in margin)
     return {a: sorted({margin[a] for margin in margins if a in margin}) for a in attributes}
 
@@ -69,7 +69,7 @@ class Axis:
         self.low, self.high, self.begin, self.end = low, high, begin, end
 
     def place(self, value: float) -> float:
-        """Where a number is drawn."""
+        """Pixel at which a number is drawn."""
         return round(self.begin + (value - self.low) / (self.high - self.low) * (self.end - self.begin), 2)
 
     def ticks(self) -> list[Shape]:

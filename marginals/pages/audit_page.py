@@ -27,7 +27,7 @@ def audit_html(audit: Audit) -> bytes:
         protection=audit.spec.protection,
         sensitive=audit.spec.sensitive,
         no_all_clear=NO_ALL_CLEAR if audit.spec.doubts else "",
-        not_examined=[each.sentence for each in audit.not_examined],
+        not_examined=[subject.sentence for subject in audit.not_examined],
         facts=sum(len(part.facts) for part in audit.parts),
         undecided=sum(part.undecided for part in audit.parts),
         printed=sum(int(part.is_printed.sum()) for part in audit.parts),

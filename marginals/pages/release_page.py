@@ -82,7 +82,7 @@ def report_html(published: BundleContent) -> bytes:
         claims=claims,
         word=published.codebook.word,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
-        beside_rules=[told for claim, told in zip(published.claims, claims) if claim not in demanded],
+        beside_rules=[words for claim, words in zip(published.claims, claims) if claim not in demanded],
         attackers=by_readers(attack_sentences(published.codebook.worded(attacks))),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
@@ -107,7 +107,7 @@ def report_html(published: BundleContent) -> bytes:
 def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
     """An attribute: how its values may be generalized, and how they are distributed at the finest published level."""
     hierarchy, words = published.domain.hierarchy(name), published.codebook
-    told: Shape = {
+    content: Shape = {
         "name": name,
         "description": words.description(name),
         "is_sensitive": published.roles[name] is Role.SENSITIVE,
@@ -115,7 +115,7 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
         "shown": [beside_name(name, hierarchy, level) for level in levels],
     }
     if not levels:
-        return {**told, "steps": _steps(hierarchy, 0, levels), "finest": None, "level": None, "bars": []}
+        return {**content, "steps": _steps(hierarchy, 0, levels), "finest": None, "level": None, "bars": []}
     table = published.collection.cube.table(published.domain.mask({name: levels[0]}))
     level = next((n for n in range(levels[0], hierarchy.height) if hierarchy.size(n) <= _DRAWN), levels[0])
     steps = _steps(hierarchy, _telling_value(hierarchy, table), levels)
@@ -124,7 +124,7 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
         bar["label"] = words.in_words(name, bar["label"])
     drawn = bars if len(bars) <= _DRAWN else sorted(bars, key=lambda bar: -bar["rows"])[:_LISTED]
     return {
-        **told,
+        **content,
         "steps": [(number, words.in_words(name, example), is_shown) for number, example, is_shown in steps],
         "finest": level_name(name, hierarchy, levels[0]),
         "level": level_name(name, hierarchy, level),
@@ -163,11 +163,11 @@ def _marginals(published: BundleContent) -> list[Shape]:
     for table in published.everything.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
         smallest = int(table.rolled_up(public).counts.min()) if public and len(table) else None
-        shown = [
+        labels = [
             (a, beside_name(a, published.domain.hierarchy(a), table.margin[a]), colour[a]) for a in table.attributes
         ]
         is_further = table.mask in published.further
-        reports.append({"shown": shown, "cells": len(table), "smallest": smallest, "is_further": is_further})
+        reports.append({"shown": labels, "cells": len(table), "smallest": smallest, "is_further": is_further})
     return reports
 
 
@@ -176,10 +176,10 @@ def _information(published: BundleContent) -> list[tuple[str, float, float]]:
     together = published.information
     if together is None:
         return []
-    alone = max(MarginalModel(published.collection).total_information - together, 0.0)
+    single = max(MarginalModel(published.collection).total_information - together, 0.0)
     beyond = ", further tables aside" if published.further else ""
     labels = "Each attribute by itself", f"How attributes go together{beyond}"
-    return list(zip(labels, (alone, together), lengths((alone, together))))
+    return list(zip(labels, (single, together), lengths((single, together))))
 
 
 def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
@@ -201,8 +201,8 @@ def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
 
 
 def _ruled_out(published: BundleContent) -> str:
-    judged = zip(published.claims, published.verify().checks)
-    proven = [claim.least_cell for claim, finding in judged if isinstance(claim, CountClaim) and finding.holds]
+    verdicts = zip(published.claims, published.verify().checks)
+    proven = [claim.least_cell for claim, finding in verdicts if isinstance(claim, CountClaim) and finding.holds]
     least = max((least for least in proven if least), default=1)
     return counts_below(least) if least > 1 else ""
 

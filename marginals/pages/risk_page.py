@@ -58,9 +58,9 @@ class RiskReport:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values; null stands for infinite, and for parts that were not computed."""
-        told: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None}
+        payload: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None}
         if (best := self.optimum) is not None:
-            told["optimum"] = {
+            payload["optimum"] = {
                 "risk": best.risk,
                 "utility": best.mean_utility,
                 "impossible": (~best.allowed).sum(),
@@ -72,8 +72,8 @@ class RiskReport:
         if self.frontier is not None:
             few = self.frontier.thinned(_WRITTEN)
             points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
-            told["frontier"] = [dict(zip(("utility", "risk", "price"), point)) for point in points]
-        return {**plain(told)}
+            payload["frontier"] = [dict(zip(("utility", "risk", "price"), point)) for point in points]
+        return {**plain(payload)}
 
     def __str__(self) -> str:
         return "\n".join(self._lines())

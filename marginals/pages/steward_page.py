@@ -12,9 +12,9 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
 from marginals.charts import lengths
 from marginals.ledger import waiting_lines
-from marginals.names import margin_in_words, with_level_names
+from marginals.names import with_level_names
 from marginals.pages.release_page import page
-from marginals.say.claims import harm_tables, rule_words, sensitive_lines
+from marginals.say.claims import harm_tables, sensitive_lines
 from marginals.say.steward import (
     ENDED_BY_TIME,
     beside_lines,
@@ -59,11 +59,9 @@ def steward_html(report: StewardReport) -> bytes:
         sensitive_said=list(sensitive_lines(report.published.verify())),
         unit=unit_in_words(report.published.rows_per_person),
         harm=harm_tables(report.published.harmful, report.published.codebook),
-        rules=[rule_words(rule, report.published.sensitive) for rule in report.published.verify().rules],
         waiting_lines=list(waiting_lines(report.waiting, report.domain)) if report.waiting else [],
         warning=dropped_warning(rows + report.left_out, report.dropped, report.dropped_in, people),
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, people),
-        margins=[margin_in_words(m, report.published.domain) for m in report.published.everything.margins],
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
         models=list(report.comparison.each.items()),
@@ -116,8 +114,6 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
 def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
     return [(" and ".join(attributes), error) for attributes, error in furthest]
-
-
 
 
 def _odds_text(ratio: float) -> str:

@@ -113,7 +113,7 @@ _LIMITS = Taken(
 )
 
 
-def _meant(release: "Release", where: Where) -> Where:
+def _meant(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
     return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
 

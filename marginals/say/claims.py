@@ -360,11 +360,13 @@ def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] =
     """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
 
     Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
-    harmful: attributes of which `harm_sentences` tell the closest case. apart: most findings that are told one by one.
+    harmful: attributes of which `harm_sentences` tell the closest case. apart: most findings that are told one by one; with
+    one, findings that differ only by their notes are told together, too.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
-        groups.setdefault(_likeness(finding) or number, []).append(finding)
+        likeness = _likeness(finding)
+        groups.setdefault((likeness, finding.note * (apart > 1)) if likeness else number, []).append(finding)
     sentences = list[Sentence]()
     for group in groups.values():
         joint = len(group) > apart
@@ -383,7 +385,7 @@ def _likeness(finding: Finding) -> Hashable:
     parameters = {name: value for name, value in finding.parameters.items() if name not in _BY_ATTRIBUTE}
     if finding.verdict not in (Verdict.HOLDS, Verdict.ATTESTED) or len(parameters) + 2 != len(finding.parameters):
         return None
-    return (finding.criterion, finding.verdict, finding.note, *map(str, parameters.items()))
+    return (finding.criterion, finding.verdict, *map(str, parameters.items()))
 
 
 def _sentence_on(finding: Finding, harmful: AnyCollection[str]) -> Sentence:

@@ -1,6 +1,5 @@
 """Explore a release: tables of any attributes at any level, each with its kind of answer and bounds."""
 
-import contextlib
 import json
 import math
 from collections.abc import Mapping
@@ -105,14 +104,6 @@ def opened(window: Window, name: str) -> Release:
 @lru_cache(4)
 def _opened(folder: Path, _changed: int) -> Release:
     return open_release(folder)
-
-
-def warm(window: Window) -> None:
-    """Open the release that is shown first, before anybody asks for it; what is wrong with it is said when somebody does."""
-    with contextlib.suppress(MarginalsError, OSError):
-        if there := releases_in(window.project):
-            release = opened(window, there[0])
-            answered(release, _first(release))
 
 
 def _published_levels(release: Release) -> dict[str, int]:

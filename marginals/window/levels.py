@@ -38,7 +38,7 @@ def show(window: Window, request: Request) -> Response:
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
     base = table.cube.table(table.domain.mask({name: 0})).dense()
     counts = np.bincount(hierarchy.lift(0, level), base, minlength=hierarchy.size(level)).astype(np.int64).tolist()
-    shown = [
+    values = [
         (label, f"fewer than {config.k:,} rows" if count < config.k else number_of(count, "row"))
         for label, count in zip(hierarchy.labels[level], counts)
     ]
@@ -52,7 +52,7 @@ def show(window: Window, request: Request) -> Response:
         level=level,
         hierarchy=hierarchy,
         level_labels=level_names(name, hierarchy),
-        values=shown[:_MOST_NAMED],
+        values=values[:_MOST_NAMED],
         word=table.codebook.in_words,
         attribute=attribute,
         offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
@@ -83,7 +83,7 @@ def save_cuts(window: Window, request: Request) -> Response:
     """Write a hierarchy file with bands between the numbers that somebody typed."""
     name = request.form.get("attribute", "")
     hierarchy = _hierarchy(window, name)
-    numbers = [POINT.number(text) for text in _listed(request.form.get("cuts", ""))]
+    numbers = [POINT.number(text) for text in _split(request.form.get("cuts", ""))]
     cuts = sorted({number for number in numbers if number is not None})
     if not cuts or None in numbers:
         raise FieldError("cuts", "type the numbers at which bands begin, such as 18, 65")
@@ -147,7 +147,7 @@ def _address(name: str, level: int) -> str:
     return f"/levels?{urlencode({'attribute': name, 'level': level})}"
 
 
-def _listed(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [part for part in re.split(r"[,;\s]+", text.strip()) if part]
 
 

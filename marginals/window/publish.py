@@ -233,18 +233,20 @@ def verify(window: Window, request: Request) -> Response:
 def _verified(window: Window, name: str) -> Response:
     folder = window.project.folder
     with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
-    job = window.jobs.command("verify", ["verify", name, *(["--key", _PUBLIC] if with_key else [])])
-    window.say("The release is checked from its files alone.", job.shown)
-    job.done.wait(8)
-    return window.back(f"/publish?release={quote(name)}")
+    command = ["verify", name, *(["--key", _PUBLIC] if with_key else [])]
+    return _begun(window, name, command, "The release is checked from its files alone.", 8)
 
 
 def attack(window: Window, request: Request) -> Response:
     """Measure what readers can conclude, as `marginals attack` does."""
     name = _chosen(window, request)
-    job = window.jobs.command("attack", ["attack", name, "--seconds", "60"])
-    window.say("What readers can conclude is measured.", job.shown)
-    job.done.wait(0.3)
+    return _begun(window, name, ["attack", name, "--seconds", "60"], "What readers can conclude is measured.", 0.3)
+
+
+def _begun(window: Window, name: str, command: list[str], sentence: str, wait: float) -> Response:
+    job = window.jobs.command(command[0], command)
+    window.say(sentence, job.shown)
+    job.done.wait(wait)
     return window.back(f"/publish?release={quote(name)}")
 
 

@@ -37,14 +37,6 @@ def script() -> bytes:
     return files("marginals.window.templates").joinpath("window.js").read_bytes()
 
 
-def prepare() -> None:
-    """Compile all templates, before the first page asks for one."""
-    for name in _environment().list_templates(extensions=["html"]):
-        if (files("marginals.window.templates") / name).is_file():
-            _environment().get_template(name)
-    style_sheet()
-
-
 @cache
 def _environment() -> "jinja2.Environment":
     made = environment("marginals.window", "marginals.pages")

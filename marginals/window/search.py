@@ -9,7 +9,7 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import parse_diversity
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
-from marginals.say.decision import decision_lines
+from marginals.say.decision import decision_lines, useful_line
 from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
@@ -37,6 +37,7 @@ def show(window: Window, _request: Request) -> Response:
             for candidate in reversed(candidates)
         ],
         found=found,
+        useful="" if found is None or found.decision is None else useful_line(found.decision),
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
         questions=[*asked, *[("", "", "")] * max(QUESTIONS - len(asked), 1)],

@@ -22,7 +22,7 @@ from marginals.files import PRIVATE, replace_file
 from marginals.window import explore, levels, policy, publish, search, table
 from marginals.window.gate import LARGEST_FORM, Gate, guarded
 from marginals.window.project import OlderVersionError, Project
-from marginals.window.rendering import prepare, rendered, script, style_sheet
+from marginals.window.rendering import rendered, script, style_sheet
 from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 
@@ -60,16 +60,6 @@ class Application:
             strict_slashes=False,
             merge_slashes=False,
         )
-
-    def warm(self) -> None:
-        """Work out, while the browser opens, what the first pages need."""
-        self.window.begin()
-
-        def work() -> None:
-            prepare()
-            explore.warm(self.window)
-
-        threading.Thread(target=work, daemon=True).start()
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """Answer a request, as WSGI has it."""
@@ -301,9 +291,9 @@ def serve(project: Project, announce: Callable[[str], None]) -> None:
         server: BaseWSGIServer = _Server(ADDRESS, 0, _refusing, _QuietHandler)
         gate = Gate(server.server_port)
         window = Window(project, gate)
-        application = server.app = Application(window)
+        server.app = Application(window)
         try:
-            application.warm()
+            window.begin()
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
@@ -37,7 +38,7 @@ def show(window: Window, request: Request) -> Response:
     config = window.config()
     counted, attributes = columns.value or {}, config.source.attributes
     reasons = guesses_in(window.file.text, attributes)
-    rows = []
+    rows = list[dict[str, Any]]()
     for name in dict.fromkeys([*counted, *attributes]):
         attribute, counts = attributes.get(name, Attribute("ignored")), counted.get(name)
         if counts is not None and attribute.role is Role.IDENTIFIER:

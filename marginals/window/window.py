@@ -185,7 +185,10 @@ def undemanded_of(config: Config) -> dict[str, list[str]]:
     """Return sensitive columns without a demand: `silent`, or on purpose `exposed`."""
     sensitive = sensitive_of(config)
     silent = config.policy.silent_on(sensitive)
-    return {"silent": silent, "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent]}
+    return {
+        "silent": [*silent],
+        "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent],
+    }
 
 
 class State(Enum):

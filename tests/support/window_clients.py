@@ -135,7 +135,7 @@ def browsing(path: Path) -> Iterator[Browser]:
         window = Window(project, gate)
         try:
             application = Application(window)
-            application.warm()
+            window.begin()
             client = Client(application)
             assert client.get("/", query_string={"token": gate.token}, base_url=BASE).status_code == 200
             yield Browser(window, client)

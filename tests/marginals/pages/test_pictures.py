@@ -1,6 +1,7 @@
 """Parts of pages show what the collection, the table and the risks say: pictures, trees, previews, sentences."""
 
 import json
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -17,7 +18,7 @@ from marginals.bundle.content import Verification
 from marginals.charts import Shape, loss_histogram, risk_frontier
 from marginals.pairs import pairs_shown
 from marginals.say.attacks import attack_sentences
-from marginals.say.claims import verification_sentences
+from marginals.say.claims import finding_sentences, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
 from models import Collection
 from strategies import decomposable_collections
@@ -126,6 +127,10 @@ def test_verdicts_are_sentences_with_their_detail() -> None:
     assert (first.term, first.details) == ("k-link k = 10", ("k-link k = 10", "closest case: count 14"))
     assert "no surer of disease" in last.text
     assert "3 sensitive attributes" in third.text
+    noted = [replace(each, note=f"{number} facts") for number, each in enumerate(diverse)]
+    assert [len(finding_sentences(noted[:many], apart=1)) for many in (1, 2, 3)] == [1, 1, 1]
+    assert "a and b" in finding_sentences(noted[:2], apart=1)[0].text
+    assert [len(finding_sentences(noted[:many])) for many in (1, 2, 3)] == [1, 2, 3]
 
 
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 import marginals
-from marginals.window.publish import LOOKED
 from small_release import write_config
 from window_clients import served
 from window_pages import WIDTHS
@@ -98,7 +97,7 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
         typist.follow("Save, and look for tables", "Found: ")
         typist.follow("Next: Look and sign", "What you sign")
         typist.follow("Make a key to sign with", "minisign.key signs your releases")
-        typist.press(LOOKED, "Space")
+        typist.press(page.locator("label", has_text="I have looked").inner_text().strip(), "Space")
         tables = page.get_by_role("button", name="Publish exactly these").text_content()
         typist.follow(tables, "The release is written to the folder release")
         page.close()

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from marginals.say.decision import decision_lines
 from signing_keys import write_keys
 from small_release import CONFIG, contents, marginals_command, write_config, write_long_search
 from window_clients import Browser, browsing, problem_of
@@ -71,8 +70,7 @@ def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) ->
         for words, margin in zip(candidate.tables, release.published.everything.margins):
             assert all(name in words for name in margin)
             assert f"<li>{html.escape(words)}</li>" in page
-        for line in decision_lines(candidate.decision, f"Candidate {candidate.number}"):
-            assert html.escape(line) in page
+        assert f"Candidate {candidate.number}: {len(candidate.tables)} tables of 600 rows." in page
     assert "Not as it is now: privacy.k_link." in page
     browser.post("/search/1/take")
     assert re.search(r"Candidate 1 <span class=.pill holds.>the config now", browser.page("/search"))
@@ -132,6 +130,20 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     counts.write_bytes(counts.read_bytes() + b"\n")
     assert counts.name in problem_of(browser.send("/publish", {**looked, "out": "third"}))
     assert not (folder / "third").exists()
+
+
+def test_questions_are_in_a_table_or_in_none_while_the_search_runs(browser: Browser) -> None:
+    asked = [("age", "disease"), ("sex", "town"), ("age", "town")]
+    browser.post("/policy/wanted", {"first": [one for one, _ in asked], "second": [other for _, other in asked]})
+    job = browser.search(k_link=60)
+    [candidate] = browser.window.candidates.all()
+    margins = marginals.open_release(candidate.folder / "release").published.collection.margins
+    assert job.answered == {frozenset(pair): any({*pair} <= margin.keys() for margin in margins) for pair in asked}
+    assert len(set(job.answered.values())) == 2
+    job.done.clear()  # as if it still ran
+    told = re.findall(r'id="asked-\d" data-live class="(\w*)"', browser.page("/search"))
+    assert told[:3] == ["ahead" if job.answered[frozenset(pair)] else "behind" for pair in asked]
+    job.done.set()
 
 
 def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
