@@ -46,7 +46,11 @@ COUNT = "count"
 
 
 class Role(Enum):
-    """Role of a column. Identifiers and ignored columns are never read any further."""
+    """Role of a column. Identifiers and ignored columns are never read any further.
+
+    >>> Role("sensitive").is_used, Role("identifier").is_used
+    (True, False)
+    """
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
@@ -551,7 +555,7 @@ class Codebook:
             return type(facts)(map(self.worded, facts))
         if self.values and is_dataclass(facts) and not isinstance(facts, type):
             return replace(
-                facts, **{each.name: self.worded(getattr(facts, each.name)) for each in fields(facts) if each.init}
+                facts, **{part.name: self.worded(getattr(facts, part.name)) for part in fields(facts) if part.init}
             )
         return facts
 

@@ -63,7 +63,7 @@ class Range(NamedTuple):
 
     @property
     def is_open(self) -> bool:
-        """Whether it has no least or no largest number."""
+        """Return whether it has no least or no largest number."""
         return not (self.low.is_finite() and self.high.is_finite())
 
     @property
