@@ -238,6 +238,14 @@ class _Lines(TextIOWrapper):
             raise _endless(self._file)
         return block
 
+    def __next__(self) -> str:
+        line = self.readline(LONGEST_LINE + 1)
+        if not line:
+            raise StopIteration
+        if len(line) > LONGEST_LINE:
+            raise _endless(self._file)
+        return line
+
 
 def _endless(name: str) -> InputError:
     return InputError(
@@ -456,7 +464,10 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
     width, separator = len(layout.names), layout.separator
 
     def fields_of(line: str) -> list[str]:
-        parsed = next(csv.reader([line], delimiter=separator), [])
+        try:
+            parsed = next(csv.reader([line], delimiter=separator), [])
+        except csv.Error:  # a field longer than any
+            return []
         texts = parsed if len(parsed) == width else line.rstrip("\r\n").split(separator)
         return [text.strip('" \r\n') for text in texts] if len(texts) == width else []
 

@@ -27,9 +27,6 @@ AGAIN = {
         "checks.maxent.maxent_diversity SMALL_JOIN": 1,
         "checks.maxent.maxent_diversity _EXACT": 1,
     },
-    "checks/risk/test_risk::test_it_is_that_of_a_random_row_that_fits": {
-        "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1,
-    },
     "checks/risk/test_risk::test_no_disclosure_lies_beyond_the_frontier": {"checks.risk.disclosure REMEMBERED": 1},
     "checks/test_small_counts::test_the_verdict_is_that_of_integer_programming_for_every_k": {
         "models.tables.contingency_table _MAX_SPACE": 6,

@@ -51,6 +51,9 @@ AGAIN = {
         "models.search.starts _WORK": 1,
         "models.search.selection _WORK": 1,
     },
+    "models/search/test_strategies::test_the_distances_are_those_of_the_maxent_joint": {
+        "models.inference.calibrated_tree _WEIGHTS_AT_ONCE": 1,
+    },
     "models/search/test_strategies::test_it_finds_the_best_of_all_collections_under_every_kind_of_constraint": {
         "models.search.lower_bound LARGEST_LATTICE": 2,
     },
@@ -122,7 +125,6 @@ ELSEWHERE = {
         "models.programs.consistent_tables": "MOST_TABLES _CELLS_IN_TIME",
     },
     "checks/test_limits": {
-        "models.inference.calibrated_tree": "_WEIGHTS_AT_ONCE",
         "models.inference.class_shares": "LISTED _LARGE _ROUNDS",
         "models.programs.packing": "_FIRST_CELLS _IN_A_CHAIN _NUMBERS",
     },

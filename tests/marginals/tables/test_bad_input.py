@@ -85,6 +85,7 @@ BROKEN = {
     "cut in a quoted field of two lines": (WHOLE + '34,flu,"secret\n3', 9, "a quoted field"),
     "cut after a doubled quote": (WHOLE + '34,flu,"secret""', 9, "a quoted field"),
     "open quote early": (WHOLE + '34,flu,"secret\n' + "35,flu,f\n" * 30_000, 9, "a quoted field"),
+    "open quote in a field longer than any": (WHOLE + '"' + "34" * 100_000 + ",flu,f\n", 9, "a quoted field"),
     "long": (WHOLE + "34,flu,f,secret\n", 9, "more fields"),
     "long first row": ("age,disease,sex\n31,flu,f,secret\n" + WHOLE, 2, "more fields"),
 }
