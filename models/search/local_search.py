@@ -206,8 +206,8 @@ class _Walk:
         self.judge, self.problem, self.stop, self.rng = judge, problem, stop, np.random.default_rng(seed)
         self.rounds = 0
         self.steps: list[Step] = []
-        self._late = len(problem.cube.domain.attributes)
-        """Candidates that are still looked at when the time is over."""
+        self._late = 0 if stop() else len(problem.cube.domain.attributes)
+        """Candidates that are still looked at when the time ends during the walk."""
         domain = self.domain = problem.cube.domain
         self.masks, self.later = domain.attribute_masks, domain.later_steps
         self._coarser = [domain.coarser_steps(v) for v in range(domain.vertex_count)]
