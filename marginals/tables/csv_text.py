@@ -238,7 +238,7 @@ class _Lines(TextIOWrapper):
             raise _endless(self._file)
         return block
 
-    def __next__(self) -> str:
+    def __next__(self) -> str:  # type: ignore[override]  # as TextIOWrapper has it
         line = self.readline(LONGEST_LINE + 1)
         if not line:
             raise StopIteration

@@ -24,7 +24,6 @@ from marginals.tables.distinct_rows import (
     concatenated,
     merged,
 )
-from marginals.tables.frames import DuckRows
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
 from marginals.tables.words import people_words
@@ -126,6 +125,8 @@ def _numbered_in(column: str) -> set[str]:
 
 def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
     """Yield the columns that repeat. missing: texts that stand for no value."""
+    from marginals.tables.frames import DuckRows  # readers of a release need no frames
+
     for key in keys:
         try:
             if isinstance(source, DuckRows):
@@ -260,6 +261,8 @@ def people_rows(
 
 
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
+    from marginals.tables.frames import DuckRows  # readers of a release need no frames
+
     chosen = [*unit.columns, *columns]
     if not unit.needs_order:
         if isinstance(source, DuckRows):

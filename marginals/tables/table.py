@@ -12,7 +12,6 @@ from checks.impossible import ImpossiblePair
 from marginals.errors import InputError
 from marginals.tables.attribute import Codebook, Harm, Role
 from marginals.tables.distinct_rows import Recoding
-from marginals.tables.frames import DuckRows
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from marginals.tables.values import NumberFormat
@@ -25,6 +24,8 @@ from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
+    from marginals.tables.frames import DuckRows
+
 
 @dataclass(frozen=True, eq=False)
 class OutOfCoreCounts:
@@ -35,7 +36,7 @@ class OutOfCoreCounts:
     `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
-    engine: DuckRows
+    engine: "DuckRows"
     domain: Domain
     recodings: Mapping[str, Recoding]
     singles: tuple[ContingencyTable, ...]
@@ -130,7 +131,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
     return levels
 
 
-def kept_counts(engine: DuckRows, recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+def kept_counts(engine: "DuckRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():
