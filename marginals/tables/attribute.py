@@ -540,19 +540,28 @@ class Codebook:
         meaning = meanings.get(label, "")
         return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
 
-    def worded(self, facts: Any) -> Any:
-        """Return facts with words in place of the labels of cells; dataclasses, tuples and mappings are looked into."""
+    def worded(self, facts: Any, about: str = "") -> Any:
+        """Return facts with words in place of labels; dataclasses, tuples and mappings are looked into.
+
+        about: the sensitive attribute whose labels a field named value or values holds. Fields without repr stay.
+        """
         if isinstance(facts, Mapping):
             return {
-                key: self.word(key, entry) if isinstance(entry, str) else self.worded(entry)
+                key: self.word(key, entry) if isinstance(entry, str) else self.worded(entry, about)
                 for key, entry in facts.items()
             }
         if type(facts) in (tuple, list):
-            return type(facts)(map(self.worded, facts))
+            return type(facts)([self.worded(each, about) for each in facts])
         if self.values and is_dataclass(facts) and not isinstance(facts, type):
-            return replace(
-                facts, **{each.name: self.worded(getattr(facts, each.name)) for each in fields(facts) if each.init}
-            )
+            told = {each.name: getattr(facts, each.name) for each in fields(facts) if each.init and each.repr}
+            sensitive = getattr(facts, "sensitive", about)
+            about = sensitive if isinstance(sensitive, str) else about
+            for name in {"value", "values"} & told.keys():
+                if isinstance(told[name], str):
+                    told[name] = self.word(about, told[name])
+                elif isinstance(told[name], list | tuple):
+                    told[name] = type(told[name])([self.word(about, each) for each in told[name]])
+            return replace(facts, **{name: self.worded(entry, about) for name, entry in told.items()})
         return facts
 
     def in_words(self, attribute: str, label: str) -> str:
