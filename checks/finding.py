@@ -130,6 +130,11 @@ class Finding:
         return self.verdict is Verdict.HOLDS
 
     @property
+    def sensitive(self) -> str:
+        """Sensitive attribute that the demand is about; empty without one."""
+        return str(self.parameters.get("sensitive", ""))
+
+    @property
     def worst_class(self) -> WorstClass:
         """Worst class; if there is none, one without known values."""
         return self.worst if isinstance(self.worst, WorstClass) else WorstClass()

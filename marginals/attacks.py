@@ -59,6 +59,7 @@ from marginals.errors import IncompatibleReleasesError, InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
+from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
 from models.deadline import Deadline
@@ -336,6 +337,7 @@ class Attacks:
     unmeasured: tuple[str, ...] = ()
     impossible: tuple[ImpossiblePair, ...] = ()
     crossing: tuple[Crossing, ...] = ()
+    codebook: Codebook = field(default_factory=Codebook, repr=False)
 
     @property
     def is_stopped(self) -> bool:
@@ -399,7 +401,8 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
     else:
         names = (name for name, _ in bundles)
-        attacks = Attacks(unmeasured=(*names, "what is certain together"))
+        words = bundles[0][1].codebook
+        attacks = Attacks(unmeasured=(*names, "what is certain together"), codebook=words)
         attacks = yield from _each_apart(attacks, _each_in_time(bundles))
         try:
             certain = refined_certainties(common_refinement(bundles))
@@ -426,7 +429,8 @@ def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Itera
     if truth is not None:
         raise InputError("the releases are of a table that changed; attack those of one table with --truth")
     changes = tuple(map(_change, pairs_of_tables(tables)))
-    attacks = Attacks(changes=changes, unmeasured=tuple(table.name for table in tables))
+    names, words = [table.name for table in tables], tables[0].bundles[0][1].codebook
+    attacks = Attacks(changes=changes, unmeasured=tuple(names), codebook=words)
     yield attacks
     for number, table in enumerate(tables):
         part = table.sharing_time(len(tables) - number)
@@ -460,6 +464,7 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         unmeasured=("what is certain", "readers who rank small counts by the model"),
         impossible=_judged_pairs(published),
         crossing=published.everything.crossings,
+        codebook=published.codebook,
     )
 
 
@@ -492,7 +497,10 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         "what is certain": lambda: {"certain": certainties(published)},
     }
     attacks = Attacks(
-        unmeasured=tuple(steps), impossible=_judged_pairs(published), crossing=published.everything.crossings
+        unmeasured=tuple(steps),
+        impossible=_judged_pairs(published),
+        crossing=published.everything.crossings,
+        codebook=published.codebook,
     )
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time

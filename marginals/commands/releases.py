@@ -263,13 +263,13 @@ def _print_all(publication: "Publication") -> None:
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
     release, steward, verification = publication.release, publication.steward, publication.release.verify()
-    harmful = release.published.harmful
+    harmful, words = release.published.harmful, release.published.codebook
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.asked_for)
     print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
-    print_sentences([*finding_sentences(verification.checks, harmful), *harm_sentences(harmful, most=_NAMED)])
-    print_sentences(rule_sentences(verification.rules))
+    print_sentences(finding_sentences(words.worded(verification.checks), harmful))
+    print_sentences([*harm_sentences(harmful, _NAMED, words), *rule_sentences(words.worded(verification.rules))])
     print_lines(steward_lines(steward))
     click.echo(
         'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them.'

@@ -83,7 +83,7 @@ def report_html(published: BundleContent) -> bytes:
         word=published.codebook.word,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
         beside_rules=[words for claim, words in zip(published.claims, claims) if claim not in demanded],
-        attackers=by_readers(attack_sentences(published.codebook.worded(attacks))),
+        attackers=by_readers(attack_sentences(attacks)),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=_ruled_out(published),
         sensitive=published.sensitive,

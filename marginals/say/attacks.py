@@ -39,7 +39,7 @@ OF_RANKS = "Readers who rank small counts by the model"
 def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]:
     """Yield sentences on all that was measured, each part with its heading, which may be empty."""
     for change in attacks.changes:
-        yield "", [_change_sentence(change)]
+        yield "", [_change_sentence(attacks.codebook.worded(change))]
     for name, alone in attacks.apart.items():
         yield f"{name}:", [*attack_sentences(alone), *_unmeasured(alone)]
     if attacks.note:
@@ -53,6 +53,7 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
 
 def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     """Yield what readers of one release, or of several together, can conclude; the plainest first."""
+    attacks = attacks.codebook.worded(attacks)
     if attacks.published is not None:
         yield _published(attacks.published)
     if attacks.nonsensitive is not None:

@@ -215,9 +215,11 @@ def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
     return row | {"values": values, "group": group, "bound": row["bound"] or "none"}
 
 
-def harm_sentences(harmful: Mapping[str, "HarmfulValues"], most: int | None = None) -> Iterator[Sentence]:
+def harm_sentences(
+    harmful: Mapping[str, "HarmfulValues"], most: int | None = None, words: Codebook = UNTOLD
+) -> Iterator[Sentence]:
     """Yield how sure a reader can be of each sensitive attribute. most: rows of each that are shown; None for all."""
-    for table in harm_tables(harmful):
+    for table in harm_tables(harmful, words):
         rows, lines = table["rows"], list[str]()
         if most is not None and len(rows) > most + 1:
             rows = [*rows[:most], rows[-1]]
@@ -336,9 +338,10 @@ def verification_sentences(verification: "Verification", *, is_asked: bool = Fal
     is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
     """
     harmful = verification.published.harmful if verification.published and not is_asked else {}
-    yield from finding_sentences(verification.checks, harmful)
-    yield from harm_sentences(harmful)
-    yield from rule_sentences(verification.rules)
+    words = verification.published.codebook if verification.published else UNTOLD
+    yield from finding_sentences(words.worded(verification.checks), harmful)
+    yield from harm_sentences(harmful, words=words)
+    yield from rule_sentences(words.worded(verification.rules))
     lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
     yield from (Sentence(LOOK, line) for line in lines)
     yield from (

@@ -544,19 +544,28 @@ class Codebook:
         meaning = meanings.get(label, "")
         return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
 
-    def worded(self, facts: Any) -> Any:
-        """Return facts with words in place of the labels of cells; dataclasses, tuples and mappings are looked into."""
+    def worded(self, facts: Any, about: str = "") -> Any:
+        """Return facts with words in place of labels; dataclasses, tuples and mappings are looked into.
+
+        about: the sensitive attribute whose labels a field named value or values holds. Fields without repr stay.
+        """
         if isinstance(facts, Mapping):
             return {
-                key: self.word(key, entry) if isinstance(entry, str) else self.worded(entry)
+                key: self.word(key, entry) if isinstance(entry, str) else self.worded(entry, about)
                 for key, entry in facts.items()
             }
         if type(facts) in (tuple, list):
-            return type(facts)(map(self.worded, facts))
+            return type(facts)([self.worded(part, about) for part in facts])
         if self.values and is_dataclass(facts) and not isinstance(facts, type):
-            return replace(
-                facts, **{part.name: self.worded(getattr(facts, part.name)) for part in fields(facts) if part.init}
-            )
+            words = {part.name: getattr(facts, part.name) for part in fields(facts) if part.init and part.repr}
+            sensitive = getattr(facts, "sensitive", about)
+            about = sensitive if isinstance(sensitive, str) else about
+            for name in {"value", "values"} & words.keys():
+                if isinstance(words[name], str):
+                    words[name] = self.word(about, words[name])
+                elif isinstance(words[name], list | tuple):
+                    words[name] = type(words[name])([self.word(about, label) for label in words[name]])
+            return replace(facts, **{name: self.worded(entry, about) for name, entry in words.items()})
         return facts
 
     def in_words(self, attribute: str, label: str) -> str:

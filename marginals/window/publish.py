@@ -97,7 +97,7 @@ def show(window: Window, request: Request) -> Response:
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
         offices=OFFICES,
         has_key=(folder / _SECRET).is_file(),
-        password=_password(window),
+        unsigned=_why_unsigned(window),
     )
 
 
@@ -177,9 +177,7 @@ def publish(window: Window, request: Request) -> Response:
         raise InputError(f'look at what is published, then tick "{LOOKED}"')
     if found is None or found.decision is None or not found.identity or form.get("approved") != found.identity:
         raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
-    if sign is not None and not (window.project.folder / _SECRET).is_file():
-        raise InputError(f"there is no key {_SECRET} in the folder; make one first, or publish without a signature")
-    if sign is not None and (problem := _password(window)):
+    if sign is not None and (problem := _why_unsigned(window)):
         raise InputError(problem)
     stated = asdict(window.config().imprint)
     typed = {name: form.get(name, text).strip() for name, text in stated.items()}
@@ -200,22 +198,31 @@ def publish(window: Window, request: Request) -> Response:
         statement=LOOKED,
     )
     lines = [f"{_TITLE}: {out}, from {config}, {date.today()}", *approval_lines(approval, out), "Open:"]
+    is_new = sign is not None and not (window.project.folder / _SECRET).is_file()
+    if is_new:
+        write_keys(window.project.folder / _SECRET)
     window.candidates.publish(found, found.identity, out, sign)
     content = "\n".join([*lines, *(f"[ ] {point.sentence}" for point in points), ""])
     replace_file(place, content.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
     command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
     said = f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
     window.say(f"{said} {verdict_line(found.decision)}", shlex.join(command))
+    if is_new:
+        keep = "keep it to yourself, and keep a copy"
+        window.say(f"{_SECRET} signs your releases: {keep}. {_PUBLIC} is for your readers.")
     return _verified(window, out)
 
 
-def _password(window: Window) -> str:
-    """Return why the key cannot sign here, and what to do, if it has a password; else nothing.
+def _why_unsigned(window: Window) -> str:
+    """Return why nothing can be signed here, and what to do; empty if the key can sign, or can be made.
 
     A password that is typed into a page would pass through a browser, which may keep it.
     """
+    secret, public = (window.project.folder / name for name in (_SECRET, _PUBLIC))
+    if not secret.is_file():
+        return f"{_PUBLIC} is here without {_SECRET}; put its secret key beside it to sign" if public.exists() else ""
     try:
-        if not has_password(window.project.folder / _SECRET):
+        if not has_password(secret):
             return ""
     except InputError:
         return ""  # which is said when it is to sign
@@ -250,13 +257,6 @@ def _begun(window: Window, name: str, command: list[str], sentence: str, wait: f
     return window.back(f"/publish?release={quote(name)}")
 
 
-def make_key(window: Window, _request: Request) -> Response:
-    """Make a pair of keys that have no password."""
-    write_keys(window.project.folder / _SECRET)
-    window.say(f"{_SECRET} signs your releases: keep it to yourself, and keep a copy. {_PUBLIC} is for your readers.")
-    return window.back("/publish")
-
-
 def report(window: Window, _request: Request, name: str, page: str) -> Response:
     """The report of a release, or its page for the steward."""
     if name not in releases_in(window.project) or page not in ("report", "steward"):
@@ -286,7 +286,6 @@ def _folder_name(window: Window, name: str) -> str:
 ROUTES = (
     ("GET", "/publish", show),
     ("POST", "/publish", publish),
-    ("POST", "/publish/key", make_key),
     ("POST", "/publish/verify", verify),
     ("POST", "/publish/attack", attack),
     ("GET", "/publish/<name>/<page>", report),

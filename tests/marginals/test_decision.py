@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from command_line import main
+from small_release import write_config
 from window_clients import browsing, run_here
 
 
@@ -121,3 +122,29 @@ def test_what_has_no_limit_is_not_nearest_to_one(tmp_path: Path) -> None:
     assert "Useful for: " in printed
     assert "Nearest to its limit" not in printed
     assert "nearest to the limit" not in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_the_terminal_prints_value_labels_and_the_json_the_labels_of_the_files(tmp_path: Path) -> None:
+    """Of `verify`, `attack` and `publish --verbose`, in cells and in values of a sensitive attribute."""
+    meanings = {"sex": {"f": "Female", "m": "Male"}, "disease": {"flu": "Influenza", "none, yet": "Healthy"}}
+    config = write_config(tmp_path)
+    sections = (
+        f"[attributes.{name}.values]\n" + "".join(f'"{label}" = "{word}"\n' for label, word in of.items())
+        for name, of in meanings.items()
+    )
+    config.write_text(f"{config.read_text()}\n{''.join(sections)}")
+    release, checks = tmp_path / "release", ["--check", "diversity=recursive:9,2", "--check", "min-cell=200"]
+    printed = [
+        CliRunner().invoke(main, [*map(str, command)]).output
+        for command in (
+            ["publish", config, "--out", release, "--verbose"],
+            ["verify", release],
+            ["verify", release, *checks],
+            ["attack", release, "--verbose"],
+        )
+    ]
+    assert all(re.search("Female|Male|Influenza|Healthy", output) for output in printed[2:])
+    assert not re.search(r"sex=[fm]\b|disease=(flu|none, yet)|^ +(flu|none, yet)", "\n".join(printed), re.MULTILINE)
+    answer = json.loads(CliRunner().invoke(main, ["verify", str(release), "--check", "min-cell=200", "--json"]).stdout)
+    cells = [check["worst"]["cell"] for check in answer["checks"] if check["worst"]]
+    assert not {*meanings["sex"].values(), *meanings["disease"].values()} & {v for cell in cells for v in cell.values()}

@@ -42,7 +42,6 @@ def publish_by_clicks(steward: Steward) -> None:
     steward.click("button", "Save, and look for tables")
     steward.page.get_by_role("heading", name=re.compile("Found: ")).wait_for()
     steward.click("link", "Look and sign")
-    steward.click("button", "Make a key to sign with")
     steward.page.get_by_label("I have looked at these tables").check()
     steward.actions += 1
     steward.page.get_by_role("button", name=re.compile("^Publish")).click()

@@ -96,7 +96,6 @@ def test_from_roles_to_the_published_release_by_keyboard_alone(
         typist.follow("Choose: Research file", "The policy is that of the choice: Research file.")
         typist.follow("Save, and look for tables", "Found: ")
         typist.follow("Next: Look and sign", "What you sign")
-        typist.follow("Make a key to sign with", "minisign.key signs your releases")
         typist.press(page.locator("label", has_text="I have looked").inner_text().strip(), "Space")
         tables = page.get_by_role("button", name="Publish exactly these").text_content()
         typist.follow(tables, "The release is written to the folder release")

@@ -94,7 +94,7 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert [candidate.number for candidate in browser.window.candidates.all()] == [1]
     assert "this is what Publish writes" in page
     assert "marginals publish release.toml --out first" in page
-    ran = marginals_command("publish", config, "--out", folder / "again", "--json")
+    ran = marginals_command("publish", config, "--out", folder / "again", "--sign", folder / "minisign.key", "--json")
     assert contents(folder / "first") == contents(folder / "again")
     assert (folder / "first-steward.html").read_bytes() == (folder / "again-steward.html").read_bytes()
     tables, claims = json.loads(ran.stdout)["margins"], json.loads(ran.stdout)["checks"]
@@ -153,6 +153,19 @@ def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> Non
     page = browser.publish(sign="yes")
     assert "--sign minisign.key" in problem_of(page)
     assert not (folder / "release").exists()
+
+
+def test_the_key_is_made_with_the_release_that_it_signs(browser: Browser) -> None:
+    """Unticked nothing is made; a public key without its secret one is neither replaced nor signed with."""
+    folder = browser.window.project.folder
+    browser.publish(sign="", out="plain")
+    assert not [*folder.glob("minisign.*"), *folder.glob("plain/*.minisig")]
+    assert "keep it to yourself" in browser.publish(sign="yes", out="signed")
+    assert marginals.verify(folder / "signed", key=str(folder / "minisign.pub")).ok
+    (folder / "minisign.key").unlink()
+    assert 'name="sign" value="yes" disabled' in browser.page("/publish")
+    assert "minisign.pub is here without minisign.key" in problem_of(browser.publish(sign="yes", out="other"))
+    assert not (folder / "other").exists()
 
 
 def test_what_stood_in_the_way_is_named_with_its_remedy(browser: Browser) -> None:
@@ -221,7 +234,6 @@ def test_remedies_are_of_what_stood_in_the_way_and_not_of_how_columns_are_called
 
 def test_a_release_with_a_name_with_a_space_and_one_of_a_ledger(browser: Browser) -> None:
     """Beside a ledger other tables are published than were looked at, so that is for the command."""
-    assert "no key" in problem_of(browser.publish(sign="yes"))
     assert PUBLISHED in browser.publish(out="my release")
     folder = browser.window.project.folder
     marginals_command(
@@ -434,7 +446,7 @@ def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, mo
     finally:
         os.umask(before)
     assert (tmp_path / "hierarchies" / "age.csv").is_file()
-    public = {tmp_path / "release", *(tmp_path / "release").rglob("*")}
+    public = {tmp_path / "minisign.pub", tmp_path / "release", *(tmp_path / "release").rglob("*")}
     for path in {*tmp_path.rglob("*")} - there:
         kind = 0o777 if path.is_dir() else 0o666
         wanted = kind & ~umask if path in public else kind & 0o700

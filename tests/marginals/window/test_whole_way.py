@@ -38,7 +38,6 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
         assert browser.window.config().source.attributes["name"].role.value == "identifier"
         browser.change("/table", "/table/roles")
         browser.change("/policy", "/policy", {"k_link": "6"})
-        browser.post("/publish/key")
         assert "The release is written to the folder release" in browser.publish()
         browser.post("/publish/verify", {"release": "release"})
         verified = browser.until("/publish", "Verified from its files alone: ")
