@@ -453,6 +453,34 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
 
 
+def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out() -> None:
+    """Of b 1 and c 0 two people are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
+    ill = {"00": 5, "01": 5, "10": 1, "11": 5}
+    counts = {a + bc: count for a in "01" for bc, count in ill.items()} | {"210": 6, "310": 6}
+    frame = pd.DataFrame([[*cell] for cell, count in counts.items() for _ in range(count)], columns=list("abc"))
+    frame["ill"] = np.where(frame["a"] < "2", "yes", "no")
+    table = marginals.read_table(frame, dict.fromkeys("abc", "quasi-identifier") | {"ill": "sensitive"})
+    policy = Policy(
+        k_link=3,
+        diversity="none",
+        max_sensitive_margins=1,
+        must_publish=[dict.fromkeys(pair, 0) for pair in (("a", "b"), ("b", "c"), ("a", "ill"))],
+        must_not_publish=[{"a": 0, "b": 0, "c": 0}],
+        base="none",
+        further_tables=[["a", "c"]],
+    )
+    publication = marginals.publish(table, replace(policy, min_published_cell=3))
+    assert publication.release.published.further == ()
+    beside = publication.steward.beside
+    assert beside is not None
+    assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
+    assert "no-small-cell-certain" in {own.criterion for own in publication.release.verify().checks if own.holds}
+    undemanded = marginals.publish(table, policy).release
+    assert len(undemanded.published.further) == 1
+    assert undemanded.verify(["no-small-certain=3", "min-published-cell=3"]).ok
+    assert not undemanded.verify(["no-small-cell-certain=3"]).ok
+
+
 def test_nothing_of_a_table_that_is_left_out_is_in_the_bundle(tmp_path: Path) -> None:
     """Beside its other tables (a, c) of the circle would make a combination certain; (d, e) does not."""
     d, number = np.repeat([0, 1], 200), np.arange(400)
