@@ -21,7 +21,7 @@ import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
 from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
-from models import Collection, Margin, TimeOverError, possible_table
+from models import Collection, Deadline, Margin, TimeOverError, possible_table
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -324,6 +324,27 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
     assert "The time limit ended the search for a proof" in steward.page(steward).decode()
 
 
+@pytest.mark.parametrize(("parts", "is_late"), [((0.5, 0.1), False), ((0.7,), True)])
+def test_the_proofs_of_two_claims_share_the_time_as_they_need_it(
+    uneven: Table, parts: tuple[float, ...], is_late: bool
+) -> None:
+    """Two thirds of the time are for both; the first had half of that only, and nothing said that it was too short."""
+    policy, spent, waiting = replace(POLICY, min_published_cell=3, time_limit=2000), [0.0], iter(parts)
+
+    def slow(witnessing: Any, rounds: float, deadline: Deadline) -> Any:
+        needed = policy.time_limit * next(waiting, 0)
+        spent[0] += min(needed, deadline.left)
+        return LOOK(witnessing, 0 if deadline.is_over else rounds, deadline)
+
+    with (
+        patch("checks.small_combinations.Witnessing.look", slow),
+        patch("marginals.publishing.publishing.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
+    ):
+        beside = marginals.publish(uneven, policy).steward.beside
+    assert beside is not None
+    assert (beside.is_late, len(beside.tables) > 1) == (is_late, not is_late)
+
+
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
     for pair in combinations(NAMES, 2):
         counted = pd.crosstab(frame[pair[0]], frame[pair[1]])
@@ -453,7 +474,8 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
 
 
-def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out() -> None:
+@pytest.mark.parametrize("worth_processes", [0, 2_000])
+def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out(worth_processes: int) -> None:
     """Of b 1 and c 0 two people are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
     ill = {"00": 5, "01": 5, "10": 1, "11": 5}
     counts = {a + bc: count for a in "01" for bc, count in ill.items()} | {"210": 6, "310": 6}
@@ -469,7 +491,8 @@ def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is
         base="none",
         further_tables=[["a", "c"]],
     )
-    publication = marginals.publish(table, replace(policy, min_published_cell=3))
+    with patch("marginals.publishing.further._ROWS_WORTH_PROCESSES", worth_processes):
+        publication = marginals.publish(table, replace(policy, min_published_cell=3))
     assert publication.release.published.further == ()
     beside = publication.steward.beside
     assert beside is not None
