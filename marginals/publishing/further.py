@@ -131,28 +131,29 @@ def _provable(
     """The places of further tables beside which nothing stays open, with the witnesses of all; or half of the places."""
     further, witnesses, claims = content.further, list[Witnesses](), _claims_of(content)
     half, places = range(len(beside.tables) // 2), list(range(len(further)))
-    with Workers(CHAINS if content.collection.cube.total >= _ROWS_WORTH_PROCESSES else 1) as workers:
-        run = partial(_side_by_side, workers)
-        for number, claim in enumerate(claims):
-            published, trying = content.without_impossible(claim), deadline.share(len(claims) - number)
+    processes = CHAINS if content.collection.cube.total >= _ROWS_WORTH_PROCESSES else 1
+    for claim in claims:
+        published = content.without_impossible(claim)
+        with Workers(processes) as workers:  # which do the work of one search
+            run = partial(_side_by_side, workers)
             try:
-                witnessing = Witnessing(published, claim.set_aside(content.sensitive), claim.least_count, run, trying)
+                witnessing = Witnessing(published, claim.set_aside(content.sensitive), claim.least_count, run, deadline)
             except (TooManyCellsError, TimeOverError):
                 return half, ()
-            result = witnessing.look(inf, trying)
-            if trying.is_over and not result.clear_all:
+            result = witnessing.look(inf, deadline)
+            if deadline.is_over and not result.clear_all:
                 return half, ()
             witnesses.append(result)
             # one after another the table is left out that has a part in most open combinations for what it gains
-            while places and not result.clear_all and (len(places) == len(further) or not trying.is_over):
+            while places and not result.clear_all and (len(places) == len(further) or not deadline.is_over):
                 blamed = result.blamed(
                     published.domain, {further[place]: beside.tables[place].gain for place in places}
                 )
                 places = [place for place in places if blamed not in (further[place], None)]
                 witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
-                result = witnessing.look(_ROUNDS_MORE, trying)
-            if len(places) < len(further):
-                break
+                result = witnessing.look(_ROUNDS_MORE, deadline)
+        if len(places) < len(further):
+            break
     return places, tuple(witnesses)
 
 

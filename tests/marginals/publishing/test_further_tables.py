@@ -21,7 +21,7 @@ import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
 from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
-from models import Collection, Margin, TimeOverError, possible_table
+from models import Collection, Deadline, Margin, TimeOverError, possible_table
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -324,6 +324,27 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
     assert "The time limit ended the search for a proof" in steward.page(steward).decode()
 
 
+@pytest.mark.parametrize(("parts", "is_late"), [((0.5, 0.1), False), ((0.7,), True)])
+def test_the_proofs_of_two_claims_share_the_time_as_they_need_it(
+    uneven: Table, parts: tuple[float, ...], is_late: bool
+) -> None:
+    """Two thirds of the time are for both; the first had half of that only, and nothing said that it was too short."""
+    policy, spent, waiting = replace(POLICY, min_published_cell=3, time_limit=2000), [0.0], iter(parts)
+
+    def slow(witnessing: Any, rounds: float, deadline: Deadline) -> Any:
+        needed = policy.time_limit * next(waiting, 0)
+        spent[0] += min(needed, deadline.left)
+        return LOOK(witnessing, 0 if deadline.is_over else rounds, deadline)
+
+    with (
+        patch("checks.small_combinations.Witnessing.look", slow),
+        patch("marginals.publishing.publishing.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
+    ):
+        beside = marginals.publish(uneven, policy).steward.beside
+    assert beside is not None
+    assert (beside.is_late, len(beside.tables) > 1) == (is_late, not is_late)
+
+
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
     for pair in combinations(NAMES, 2):
         counted = pd.crosstab(frame[pair[0]], frame[pair[1]])
@@ -451,6 +472,36 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     unwitnessed = marginals.publish(table, replace(policy, no_small_certain=1)).release
     assert len(unwitnessed.published.further) == 1
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
+
+
+@pytest.mark.parametrize("worth_processes", [0, 2_000])
+def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out(worth_processes: int) -> None:
+    """Of b 1 and c 0 two people are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
+    ill = {"00": 5, "01": 5, "10": 1, "11": 5}
+    counts = {a + bc: count for a in "01" for bc, count in ill.items()} | {"210": 6, "310": 6}
+    frame = pd.DataFrame([[*cell] for cell, count in counts.items() for _ in range(count)], columns=list("abc"))
+    frame["ill"] = np.where(frame["a"] < "2", "yes", "no")
+    table = marginals.read_table(frame, dict.fromkeys("abc", "quasi-identifier") | {"ill": "sensitive"})
+    policy = Policy(
+        k_link=3,
+        diversity="none",
+        max_sensitive_margins=1,
+        must_publish=[dict.fromkeys(pair, 0) for pair in (("a", "b"), ("b", "c"), ("a", "ill"))],
+        must_not_publish=[{"a": 0, "b": 0, "c": 0}],
+        base="none",
+        further_tables=[["a", "c"]],
+    )
+    with patch("marginals.publishing.further._ROWS_WORTH_PROCESSES", worth_processes):
+        publication = marginals.publish(table, replace(policy, min_published_cell=3))
+    assert publication.release.published.further == ()
+    beside = publication.steward.beside
+    assert beside is not None
+    assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
+    assert "no-small-cell-certain" in {own.criterion for own in publication.release.verify().checks if own.holds}
+    undemanded = marginals.publish(table, policy).release
+    assert len(undemanded.published.further) == 1
+    assert undemanded.verify(["no-small-certain=3", "min-published-cell=3"]).ok
+    assert not undemanded.verify(["no-small-cell-certain=3"]).ok
 
 
 def test_nothing_of_a_table_that_is_left_out_is_in_the_bundle(tmp_path: Path) -> None:
