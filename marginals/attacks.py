@@ -337,6 +337,12 @@ class Attacks:
     impossible: tuple[ImpossiblePair, ...] = ()
     crossing: tuple[Crossing, ...] = ()
 
+    if not TYPE_CHECKING:  # types know the members that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = " any more: attack each folder, and all together" if name == "compositions" else ""
+            raise AttributeError(f"an Attacks has no {name!r}{instead}")
+
     @property
     def is_stopped(self) -> bool:
         """Whether a part was not measured."""
