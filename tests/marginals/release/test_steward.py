@@ -14,7 +14,6 @@ import marginals
 from command_line import run
 from html_pages import Page, assert_self_contained
 from marginals import InputError, Policy, StewardReport
-from marginals.attacks import Attacks
 from marginals.example import frame, publication, release, table
 from small_release import contents, write_config, write_release
 
@@ -252,8 +251,6 @@ def test_a_search_that_time_ended_is_told_as_such(seconds: float) -> None:
     assert marginals.publish(table, policy).steward.search.stopped is (seconds == 0)
 
 
-def test_what_a_report_or_an_attack_had_before_is_refused_with_what_does_its_work() -> None:
+def test_what_a_report_had_before_is_refused_with_what_does_its_work() -> None:
     with pytest.raises(AttributeError, match=r"no 'suggestions' any more: comparison\.most_lost\(\)"):
         _ = publication.steward.suggestions  # type: ignore[attr-defined]
-    with pytest.raises(AttributeError, match="no 'compositions' any more: attack each folder"):
-        _ = Attacks().compositions  # type: ignore[attr-defined]
