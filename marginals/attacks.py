@@ -339,6 +339,12 @@ class Attacks:
     crossing: tuple[Crossing, ...] = ()
     codebook: Codebook = field(default_factory=Codebook, repr=False)
 
+    if not TYPE_CHECKING:  # types know the members that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = " any more: attack each folder, and all together" if name == "compositions" else ""
+            raise AttributeError(f"an Attacks has no {name!r}{instead}")
+
     @property
     def is_stopped(self) -> bool:
         """Whether a part was not measured."""

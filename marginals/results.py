@@ -22,10 +22,14 @@ def plain(value: object) -> Any:
     [False, True]
     >>> plain({"binding": np.bool_(True)})
     {'binding': True}
+    >>> plain(Fraction)
+    'Fraction'
     """
     match value:
         case None | bool() | str():
             return value
+        case type():
+            return value.__name__
         case Enum():
             return plain(value.value)
         case Integral():

@@ -315,6 +315,12 @@ class StewardReport:
         """Nats that the search took off for each free parameter; 0 where it went by the divergence alone, or a score."""
         return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
 
+    if not TYPE_CHECKING:  # types know the members that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = " any more: comparison.most_lost() lists the pairs to want" if name == "suggestions" else ""
+            raise AttributeError(f"a StewardReport has no {name!r}{instead}")
+
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
 

@@ -1,7 +1,7 @@
 """Disclosure of records, each value at a level of its own: under rules, or as an objective demands (LSFB09)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -34,7 +34,7 @@ class Disclosure:
     """
 
     originals: Records
-    levels: IndexArray
+    levels: IndexArray = field(repr=False)
 
     def __post_init__(self) -> None:
         levels = whole_numbers(self.levels, "levels").astype(np.intp)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
-from marginals.config.relations import COARSE, FINE, Copy, associations, copies, determines, sums
 from marginals.config.rules import Guess, weighs_rows
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
+from marginals.tables.relations import COARSE, FINE, Copy, associations, copies, determines, sums
 from marginals.tables.words import column_pattern, column_words, people_words
 
 MOST_COLUMNS = 80
@@ -30,8 +30,6 @@ _FEWEST_CODES, _MOST_CODES = 3, 11
 _SHARE_OF_SAME_ANSWERS = 0.75
 _MOST_COORDINATES_OF_DISTRICTS = 100
 _FEWEST_NAMES = 10
-_CLASSES_OF_NUMBERS = 12
-"""Classes in which sensitive numbers are published, about."""
 
 
 class BesideRule(NamedTuple):
@@ -235,9 +233,6 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     def rank(name: str) -> tuple[bool, bool, bool]:
         return name not in chosen.roles, name not in chosen.needed, bool(guessed.guesses[name].question)
 
-    def classes(name: str) -> int:
-        return min(guessed.facts[name].distinct, _CLASSES_OF_NUMBERS)
-
     # Left out, so that no column is left that gives a sensitive one away, each with one that it gives away.
     place = {name: i for i, name in enumerate(sorted(guessed.used, key=rank))}
     copy_of: dict[str, Copy] = {}
@@ -249,24 +244,11 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
         guess = guessed.guesses[name]
         if guessed.guesses[pair.of].role is Role.QUASI_IDENTIFIER:
             why = f"{pair.why}, which others may know"
-            result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
-        elif pair.follows and (not pair.tells or classes(name) < classes(pair.of)):
-            # Tables of the finer column show sums of its values: more than a promise about the coarser one allows.
-            why = f"in nearly all rows {pair.of}, which is published, tells it, so no promise about it would hold"
-            result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
         else:
-            why = f"{pair.why}, which nobody should learn"
-            result[name] = _set_apart(guessed, name, f"{why}, so it has a table of its own only", why)
+            # Tables of one show the other: more than a promise about it allows, whichever is the finer.
+            why = f"{pair.why}; {pair.of} is published, so no promise about {name} would hold"
+        result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
     return result
-
-
-def _set_apart(guessed: GuessedTable, name: str, why: str, question: str) -> Guess:
-    """Make a column that gives a sensitive one away sensitive too, with a table of its own only.
-
-    Such a table has everybody in one class, and what it tells of the other column leaves no criterion of shares worse.
-    """
-    apart = guessed.protected(name, f"{guessed.guesses[name].why}; {why}", question)
-    return replace(apart, is_alone=apart.role.is_used)
 
 
 def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
@@ -326,7 +308,7 @@ RULES = (
     BesideRule("It adds up with a sensitive column", "sensitive", _parts_of_sums),
     BesideRule(
         "It says the same as a sensitive column, tells it or follows from it",
-        "sensitive, in a table of its own, and asked; ignored if others may know what it tells, or if it is coarser",
+        "ignored, and asked",
         _copies,
     ),
     BesideRule(
@@ -358,7 +340,7 @@ def with_structure(guessed: GuessedTable, by: Mapping[str, str]) -> GuessedTable
             changed[name] = guess.counting_missing(says)
         elif name not in guessed.chosen.roles:
             gives_away = f"{lacks}, so it would give that away beside others, and has a table of its own only"
-            apart = _set_apart(guessed, name, gives_away, "")
-            changed[name] = apart.counting_missing(apart.why)
+            apart = guessed.protected(name, f"{guess.why}; {gives_away}", "")
+            changed[name] = replace(apart.counting_missing(apart.why), is_alone=apart.role.is_used)
         guessed = guessed.changed(changed)
     return guessed

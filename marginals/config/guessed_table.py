@@ -23,7 +23,6 @@ from marginals.config.person_keys import (
     owners,
 )
 from marginals.config.questions import Question
-from marginals.config.relations import Values
 from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
@@ -44,6 +43,7 @@ from marginals.tables.people import (
     spelled_keys,
     spelling_doubt,
 )
+from marginals.tables.relations import Values
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
 from models.tables.contingency_table import pack

@@ -15,7 +15,6 @@ from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question
-from marginals.config.relations import MOST_REASONS, structurally_missing
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
 from marginals.publishing.harmful import bounded_values, can_be_shown
@@ -23,6 +22,7 @@ from marginals.publishing.policy import PROPOSED, Policy
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, worth_counting
+from marginals.tables.relations import MOST_REASONS, structurally_missing
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from models.arrays import CodeArray

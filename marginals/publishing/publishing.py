@@ -23,6 +23,7 @@ from marginals.deadline import SEARCH_CLOCK, VERIFYING, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
+from marginals.publishing.dependent import could_be_shown, require_independent
 from marginals.publishing.further import further_tables_beside, proven_beside, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
@@ -170,6 +171,7 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
     requirements = policy.requirements_of(table)
     _require_publishable(policy, requirements, ledger)
     require_demanded(table, policy)
+    require_independent(table, policy)
     if ledger is None:
         return Prepared(policy, requirements, table, table)
     if table.impossible:
@@ -271,7 +273,7 @@ def require_demanded(table: Table, policy: Policy) -> None:
     Readers could then conclude its value for single people, and nothing would be checked of that. Whoever wants it says
     so: diversity = "none".
     """
-    silent = [name for name in policy.silent_on(table.sensitive) if _could_be_shown(table, policy, name)]
+    silent = [name for name in policy.silent_on(table.sensitive) if could_be_shown(table, policy, name)]
     if not silent:
         return
     by_attribute = isinstance(policy.diversity, Mapping)
@@ -281,13 +283,6 @@ def require_demanded(table: Table, policy: Policy) -> None:
         f"so readers could learn the value of single people: add {key} = {json.dumps(PROPOSED)} {where}, "
         f"or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
     ).helped_by(diversity={"attribute": silent[0] if by_attribute else "", "demand": PROPOSED})
-
-
-def _could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
-    coarsest = table.domain.hierarchy(attribute).height - 1
-    if coarsest < 0 or policy.max_sensitive_margins == 0:
-        return False
-    return not any(set(margin) == {attribute} and margin[attribute] >= coarsest for margin in policy.must_not_publish)
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:

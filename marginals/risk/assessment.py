@@ -1,7 +1,7 @@
 """Disclosure risk of a table, and of releases: the harm that attackers with some dictionary could do to people (LSFB09)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any, ClassVar
@@ -65,12 +65,12 @@ class DictionaryRisk:
     """
 
     name: str
-    losses: FloatArray
-    counts: CountArray
+    losses: FloatArray = field(repr=False)
+    counts: CountArray = field(repr=False)
     is_upper_bound: bool
-    own_fits: BoolArray | None
-    linked: FloatArray | None
-    weights: FloatArray | None
+    own_fits: BoolArray | None = field(repr=False)
+    linked: FloatArray | None = field(repr=False)
+    weights: FloatArray | None = field(repr=False)
     PLAIN: ClassVar = (
         *("name", "risk", "largest_loss", "identification_probability", "identified", "identified_right"),
         *("fewest_consistent", "is_upper_bound", "linked_risk"),
@@ -121,8 +121,8 @@ class TableRisk:
 
     dictionaries: tuple[DictionaryRisk, ...]
     prior: FloatArray
-    utility: FloatArray
-    weights: FloatArray | None = None
+    utility: FloatArray = field(repr=False)
+    weights: FloatArray | None = field(default=None, repr=False)
 
     @property
     def expected_losses(self) -> FloatArray:
@@ -333,6 +333,10 @@ class RiskAssessment:
         _ = rows.domain.mask(levels or {})
         table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in (levels or {}).items())])
         return cls(table, attackers, harm, tuple(rules))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the risk of what is disclosed, which says nothing of a single row, as the command `risk` writes it."""
+        return {"table": self.of_table(), "minimax": self.minimax}
 
     @property
     def originals(self) -> Records:

@@ -4,7 +4,7 @@ They look a disclosed record up in their dictionary, or first link it with publi
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,7 +36,7 @@ class PeopleTable:
     """
 
     name: str
-    frame: "pd.DataFrame"
+    frame: "pd.DataFrame" = field(repr=False)
     identifier: str | None = None
     missing: frozenset[str] = frozenset({""})
     is_row_by_row: bool = False

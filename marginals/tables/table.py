@@ -373,8 +373,8 @@ class Rows:
 
     domain: Domain
     roles: Mapping[str, Role]
-    codes: Mapping[str, CodeArray]
-    frame: "pd.DataFrame"
+    codes: Mapping[str, CodeArray] = field(repr=False)
+    frame: "pd.DataFrame" = field(repr=False)
     missing: int = 0
     no_value: frozenset[str] = frozenset({""})
     repeating: tuple[RepeatingKey, ...] = ()

@@ -447,3 +447,8 @@ def test_tables_that_who_knows_impossible_combinations_can_subtract_are_named(
         line = "One table shows status at level 0 with relation at level 1, another one at levels 1 and 0: these cross."
         assert (line in " ".join(printed.split())) is crosses
         assert "This holds for readers who know no impossible combination of values" in printed
+
+
+def test_what_an_attack_had_before_is_refused_with_what_does_its_work() -> None:
+    with pytest.raises(AttributeError, match="no 'compositions' any more: attack each folder"):
+        _ = marginals.example.release.attack().compositions  # type: ignore[attr-defined]

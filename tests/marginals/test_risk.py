@@ -207,3 +207,17 @@ def test_values_that_only_a_dictionary_has_are_put_into_the_ladder(tmp_path: Pat
     cooks = (WORKERS["job"] == "cook").to_numpy()
     expected = (groups == group[-1]) * (1 + cooks) + (groups == group[ages.code("21", 0)]) * cooks
     assert found.of_table().dictionaries[0].counts.tolist() == expected.astype(int).tolist()
+
+
+def test_an_assessment_is_plain_risk_and_neither_it_nor_what_it_prints_shows_a_row(tmp_path: Path) -> None:
+    frame = pd.DataFrame(
+        {"id": ["Zoe", "Xaver", "Quirin"], "town": ["Ulm", "Ulm", "Linz"], "ill": ["flu", "gout", "hiv"]}
+    )
+    assessment = assessed(tmp_path, "", frame=frame)
+    plain = marginals.plain(assessment)
+    assert plain["table"] == marginals.plain(assessment.of_table())
+    assert plain["table"]["bayes_risk"] == assessment.of_table().bayes_risk
+    assert marginals.plain(assessment.harm)["family"] == "Linear"
+    printed = repr((assessment, assessment.table.rows, assessment.of_table()))
+    assert not [text for text in frame.to_numpy().ravel() if text in f"{plain} {printed}"]
+    assert "array" not in printed.replace(repr(assessment.of_table().prior), "")

@@ -39,7 +39,7 @@ def alone(toml: dict[str, Any]) -> list[str]:
     return names
 
 
-def test_what_follows_from_an_income_has_a_table_of_its_own_and_what_follows_from_an_age_is_no_question(
+def test_what_follows_from_an_income_is_left_out_and_what_follows_from_an_age_is_no_question(
     tmp_path: Path,
 ) -> None:
     rows = people()
@@ -47,11 +47,11 @@ def test_what_follows_from_an_income_has_a_table_of_its_own_and_what_follows_fro
     first = init(rows.assign(agesq=age**2), tmp_path)
     expected = dict.fromkeys(("sex", "age", "q3", "agesq"), QUASI) | {
         "income": SENSITIVE,
-        "q1": SENSITIVE,
+        "q1": IGNORED,
         "q2": IGNORED,
     }
     assert first.roles == expected
-    assert alone(first.toml) == ["q1"]
+    assert alone(first.toml) == []
     for name, told in (("q1", "income"), ("q2", "income"), ("agesq", "age")):
         assert told in first.columns[name]["why"]
     asked = [name for question in first.questions for name in question["columns"]]
@@ -75,16 +75,18 @@ def test_what_is_coarser_than_a_sensitive_column_is_left_out_since_no_promise_ab
     first = init(frame, tmp_path)
     assert first.roles == {"race": QUASI, "score": SENSITIVE, "score_text": IGNORED}
     assert alone(first.toml) == []
-    assert "score, which is published, tells it" in first.columns["score_text"]["question"]
+    assert "score is published, so no promise about score_text would hold" in first.columns["score_text"]["question"]
 
 
-def test_a_code_beside_its_name_has_a_table_of_its_own(tmp_path: Path) -> None:
+def test_a_code_beside_its_name_is_left_out_and_asked_about(tmp_path: Path) -> None:
     rng = np.random.default_rng(7)
     diagnosis = rng.integers(0, 6, 600)
     frame = pd.DataFrame(
         {"town": rng.choice(["a", "b", "c"], 600), "code": [f"x{d}" for d in diagnosis], "diagnosis": diagnosis}
     )
-    assert alone(init(frame, tmp_path).toml) == ["code"]
+    first = init(frame, tmp_path)
+    assert first.roles == {"town": QUASI, "code": IGNORED, "diagnosis": SENSITIVE}
+    assert "it says the same as diagnosis" in first.columns["code"]["question"]
     asked = init(frame, tmp_path, "--wanted", "code", "--quasi-identifiers", "code").roles
     assert asked["code"] is QUASI, "what somebody says is not guessed otherwise"
     assert asked["diagnosis"] is IGNORED, "what others may know tells it"

@@ -15,13 +15,17 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2, chi2_contingency
 
 import marginals
 from first_configs import init
 from marginals.config import beside, rules
 from marginals.config.facts import likely_prefixes
-from marginals.config.relations import (
+from marginals.config.release_toml import KEYS
+from marginals.keys import Key
+from marginals.publishing.harmful import bounded_values, can_be_shown
+from marginals.tables.people import worth_counting
+from marginals.tables.relations import (
     Values,
     are_associated,
     associations,
@@ -30,10 +34,6 @@ from marginals.config.relations import (
     structurally_missing,
     sums,
 )
-from marginals.config.release_toml import KEYS
-from marginals.keys import Key
-from marginals.publishing.harmful import bounded_values, can_be_shown
-from marginals.tables.people import worth_counting
 from project import ROOT
 
 OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in range(1, 5) for unit in range(1, 4)]
@@ -77,7 +77,9 @@ def determined(pairs: list[tuple[int, int]]) -> bool:
         return False
     right = sum(group.most_common(1)[0][1] - 1 for group in groups.values()) / (len(known) - len(groups))
     without = most[0][1] / len(known)
-    return without < 1 and right - without >= 0.9 * (1 - without)
+    told = len({b for _, b in known}) - 1
+    by_chance = without == 1 or chi2.sf(len(known) * told, (len(groups) - 1) * told) >= 3e-7
+    return not by_chance and right - without >= 0.9 * (1 - without)
 
 
 @given(

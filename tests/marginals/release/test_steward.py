@@ -249,3 +249,8 @@ def test_a_search_that_time_ended_is_told_as_such(seconds: float) -> None:
     """Another run can end with other tables only where a clock ended this one."""
     policy = Policy(k_link=4, diversity="distinct:2", base="none", time_limit=seconds)
     assert marginals.publish(table, policy).steward.search.stopped is (seconds == 0)
+
+
+def test_what_a_report_had_before_is_refused_with_what_does_its_work() -> None:
+    with pytest.raises(AttributeError, match=r"no 'suggestions' any more: comparison\.most_lost\(\)"):
+        _ = publication.steward.suggestions  # type: ignore[attr-defined]

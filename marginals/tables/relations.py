@@ -10,7 +10,7 @@ import pandas as pd
 
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
-from models.arrays import BoolArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.inference.marginal_model import phi_squared
 from models.search.selection import p_value
 
@@ -18,6 +18,7 @@ Numbers = npt.NDArray[np.float64]
 
 _SHARE_DETERMINED = 0.9
 _FEWEST_ROWS_WITH_BOTH = 50
+_ROWS_OF_CELLS = 100_000
 _LEAST_SHARE_WITH_BOTH = 0.3
 
 FINE, COARSE = 50, 5
@@ -50,6 +51,10 @@ class Values:
             return cls(codes)
         numbers = np.array([*map(written.real, values), np.nan])
         return cls(codes, numbers[codes])
+
+    def of_rows(self, rows: IndexArray) -> "Values":
+        """Values of some rows, by their numbers."""
+        return Values(self.codes[rows], None if self.numbers is None else self.numbers[rows])
 
     def groups(self, number: int) -> IndexArray:
         """Values in groups of about equal size, -1 for no value: `FINE` that tell, or `COARSE` that are told."""
@@ -96,7 +101,8 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     """True if the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
 
     one, other: the values of each row, -1 for none; shape (rows,). In each group with one value of the first, the most
-    frequent value of the other is guessed. One row of each group is taken off, for what was learnt from it.
+    frequent value of the other is guessed. One row of each group is taken off, for what was learnt from it. In as many
+    groups as rows allow, a column that tells nothing would be a function by chance: chi-squared of a function tells.
     """
     both = (one >= 0) & (other >= 0)
     rows = int(both.sum())
@@ -112,7 +118,23 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     if groups < 2 or frequent == rows or rows == groups:
         return False
     right, without = (int(most.sum()) - groups) / (rows - groups), frequent / rows
+    told = int(np.count_nonzero(np.bincount(second))) - 1
+    if p_value(float(rows * told), (groups - 1) * told) >= _BY_CHANCE:
+        return False
     return right - without >= _SHARE_DETERMINED * (1 - without)
+
+
+def follows(other: Values, one: Values, counts: CountArray) -> bool:
+    """True if the value of a column follows from that of one in all rows that have both, and not by chance.
+
+    one, other: their values in each occupied cell of both. counts: rows of each cell, shape (cells,).
+    """
+    both = (one.codes >= 0) & (other.codes >= 0)
+    if not both.any() or np.bincount(one.codes[both]).max() > 1:
+        return False
+    ends = np.cumsum(counts)
+    rows = np.searchsorted(ends, np.linspace(0, ends[-1], min(ends[-1], _ROWS_OF_CELLS), endpoint=False), side="right")
+    return determines(one.of_rows(rows).groups(FINE), other.of_rows(rows).groups(COARSE))
 
 
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
