@@ -118,8 +118,8 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     if groups < 2 or frequent == rows or rows == groups:
         return False
     right, without = (int(most.sum()) - groups) / (rows - groups), frequent / rows
-    told = int(np.count_nonzero(np.bincount(second))) - 1
-    if p_value(float(rows * told), (groups - 1) * told) >= _BY_CHANCE:
+    others = int(np.count_nonzero(np.bincount(second))) - 1
+    if p_value(float(rows * others), (groups - 1) * others) >= _BY_CHANCE:
         return False
     return right - without >= _SHARE_DETERMINED * (1 - without)
 
