@@ -129,12 +129,31 @@ def follows(other: Values, one: Values, counts: CountArray) -> bool:
 
     one, other: their values in each occupied cell of both. counts: rows of each cell, shape (cells,).
     """
-    both = (one.codes >= 0) & (other.codes >= 0)
-    if not both.any() or np.bincount(one.codes[both]).max() > 1:
+    clear = (one.codes >= 0) & (other.codes >= 0)
+    if one.numbers is not None:
+        clear[clear] = ~_are_cut(one.numbers[clear], other.codes[clear])
+    if not clear.any() or np.bincount(one.codes[clear]).max() > 1:
         return False
-    ends = np.cumsum(counts)
+    ends = np.cumsum(np.where(clear, counts, 0))
     rows = np.searchsorted(ends, np.linspace(0, ends[-1], min(ends[-1], _ROWS_OF_CELLS), endpoint=False), side="right")
     return determines(one.of_rows(rows).groups(FINE), other.of_rows(rows).groups(COARSE))
+
+
+def _are_cut(numbers: Numbers, codes: IndexArray) -> BoolArray:
+    """Cells of bands in which a rule changes: they hold the value of the band below, and that of the band above.
+
+    numbers: the place of the band of each cell. codes: the value that may follow from it; shape (cells,).
+    """
+    _, bands, cells = np.unique(numbers, return_inverse=True, return_counts=True)
+    low, high = np.full(len(cells), len(codes) + codes.max(initial=0)), np.full(len(cells), -1)
+    np.minimum.at(low, bands, codes)
+    np.maximum.at(high, bands, codes)
+    below, above = np.arange(len(cells))[:-2], np.arange(len(cells))[2:]
+    inner = (cells[1:-1] == 2) & (cells[below] == 1) & (cells[above] == 1)
+    inner &= (np.minimum(low[below], low[above]) == low[1:-1]) & (np.maximum(low[below], low[above]) == high[1:-1])
+    is_cut = np.zeros(len(cells), dtype=bool)
+    is_cut[1:-1] = inner
+    return np.asarray(is_cut[bands])
 
 
 def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:

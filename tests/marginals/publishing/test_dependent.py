@@ -67,6 +67,14 @@ def test_a_missing_value_tells_too_and_exact_numbers_tell_their_classes() -> Non
     assert len({*pay.tolist()}) > 0.99 * len(pay)
     rich = np.where(pay > 30_000, "yes", "no")
     assert is_refused(table({"pay": SENSITIVE, "rich": SENSITIVE}, pay=pay, rich=rich), alone=["rich"])
+    bands = np.floor(pay / 10_000) * 10_000
+    within = np.where(pay > 36_500, "yes", "no")
+    assert is_refused(table({"pay": SENSITIVE, "rich": SENSITIVE}, pay=bands, rich=within), alone=["rich"]), (
+        "one band is cut"
+    )
+    within[pay < 5_000] = "yes"
+    loose = np.where(RNG.random(len(pay)) < 0.1, "yes", within)
+    assert not is_refused(table({"pay": SENSITIVE, "rich": SENSITIVE}, pay=bands, rich=loose), alone=["rich"])
     rich[::7] = ""
     assert is_refused(table({"pay": SENSITIVE, "rich": SENSITIVE}, pay=pay, rich=rich), alone=["rich"])
 
