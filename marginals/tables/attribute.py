@@ -551,17 +551,17 @@ class Codebook:
                 for key, entry in facts.items()
             }
         if type(facts) in (tuple, list):
-            return type(facts)([self.worded(each, about) for each in facts])
+            return type(facts)([self.worded(part, about) for part in facts])
         if self.values and is_dataclass(facts) and not isinstance(facts, type):
-            told = {each.name: getattr(facts, each.name) for each in fields(facts) if each.init and each.repr}
+            entries = {part.name: getattr(facts, part.name) for part in fields(facts) if part.init and part.repr}
             sensitive = getattr(facts, "sensitive", about)
             about = sensitive if isinstance(sensitive, str) else about
-            for name in {"value", "values"} & told.keys():
-                if isinstance(told[name], str):
-                    told[name] = self.word(about, told[name])
-                elif isinstance(told[name], list | tuple):
-                    told[name] = type(told[name])([self.word(about, each) for each in told[name]])
-            return replace(facts, **{name: self.worded(entry, about) for name, entry in told.items()})
+            for name in {"value", "values"} & entries.keys():
+                if isinstance(entries[name], str):
+                    entries[name] = self.word(about, entries[name])
+                elif isinstance(entries[name], list | tuple):
+                    entries[name] = type(entries[name])([self.word(about, label) for label in entries[name]])
+            return replace(facts, **{name: self.worded(entry, about) for name, entry in entries.items()})
         return facts
 
     def in_words(self, attribute: str, label: str) -> str:
