@@ -557,15 +557,15 @@ class Codebook:
         if type(facts) in (tuple, list):
             return type(facts)([self.worded(part, about) for part in facts])
         if self.values and is_dataclass(facts) and not isinstance(facts, type):
-            words = {part.name: getattr(facts, part.name) for part in fields(facts) if part.init and part.repr}
+            entries = {part.name: getattr(facts, part.name) for part in fields(facts) if part.init and part.repr}
             sensitive = getattr(facts, "sensitive", about)
             about = sensitive if isinstance(sensitive, str) else about
-            for name in {"value", "values"} & words.keys():
-                if isinstance(words[name], str):
-                    words[name] = self.word(about, words[name])
-                elif isinstance(words[name], list | tuple):
-                    words[name] = type(words[name])([self.word(about, label) for label in words[name]])
-            return replace(facts, **{name: self.worded(entry, about) for name, entry in words.items()})
+            for name in {"value", "values"} & entries.keys():
+                if isinstance(entries[name], str):
+                    entries[name] = self.word(about, entries[name])
+                elif isinstance(entries[name], list | tuple):
+                    entries[name] = type(entries[name])([self.word(about, label) for label in entries[name]])
+            return replace(facts, **{name: self.worded(entry, about) for name, entry in entries.items()})
         return facts
 
     def in_words(self, attribute: str, label: str) -> str:
