@@ -476,7 +476,7 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
 
 @pytest.mark.parametrize("worth_processes", [0, 2_000])
 def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out(worth_processes: int) -> None:
-    """Of b 1 and c 0 two people are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
+    """Two people with b 1 and c 0 are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
     ill = {"00": 5, "01": 5, "10": 1, "11": 5}
     counts = {a + bc: count for a in "01" for bc, count in ill.items()} | {"210": 6, "310": 6}
     frame = pd.DataFrame([[*cell] for cell, count in counts.items() for _ in range(count)], columns=list("abc"))
