@@ -103,9 +103,11 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
 
     answer: the sentence of the error, with {phase} where it says what was done then. It comes again after a tenth of the
     time, should the work have caught it; where an engine makes an error of its own of it, that is it again. Nothing is
-    stopped without seconds, in another thread, and on Windows, which has no such timer.
+    stopped without seconds or after more than a timer counts, in another thread, and on Windows, which has no such timer.
     """
-    if seconds is None or threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
+    if seconds is None or seconds > threading.TIMEOUT_MAX or not hasattr(signal, "setitimer"):
+        return work()
+    if threading.current_thread() is not threading.main_thread():
         return work()
 
     is_over = False

@@ -341,8 +341,9 @@ def test_nothing_is_stopped_in_another_thread_or_without_seconds() -> None:
     thread = threading.Thread(target=stopped_after, args=(0.001, "over", work))
     thread.start()
     thread.join()
-    stopped_after(None, "over", work)
-    assert ended == [(0.0, 0.0)] * 2
+    for seconds in (None, 3e10, float("inf")):
+        stopped_after(seconds, "over", work)
+    assert ended == [(0.0, 0.0)] * 4
 
 
 def test_the_clock_of_searches_ends_what_has_a_limit_and_goes_on() -> None:
