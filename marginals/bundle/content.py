@@ -94,13 +94,14 @@ class BundleContent:
     """Content of a bundle.
 
     `collection`: over a cube of only the published marginals; with further tables the core. `further`: the margins of
-    further tables, of nonsensitive attributes, each a table of the same cube. `deadline`: claims that are not proven
-    by then are undecided. `rows_per_person`: most rows of one person, so that the claims are about people; "any"
-    number; None where the release does not say. `rules`: the claims include their demands. `turnover_known`: whether
-    readers know that people come and go between releases. `where`: the part of the table whose rows are counted.
-    `labels`: numbers of values behind labels that readers learn; None where the release does not say. `impossible`:
-    pairs of labels that nobody has, as everybody knows. `witnesses`: facts that possible tables of these marginals
-    have proven already. Raises InputError for further tables of unknown effect (`further_fault`).
+    further tables, of nonsensitive attributes, each a table of the same cube. `deadline`: claims that are not proven by
+    then are undecided. `rows_per_person`: most rows of one person, so that the claims are about people; "any" number; None
+    where the release does not say. `one_row`: the row of each person that counts, if one was chosen. `rules`: the claims
+    include their demands. `turnover_known`: whether readers know that people come and go between releases. `where`: the
+    part of the table whose rows are counted. `labels`: numbers of values behind labels that readers learn; None where the
+    release does not say. `impossible`: pairs of labels that nobody has, as everybody knows. `witnesses`: facts that
+    possible tables of these marginals have proven already. Raises InputError for further tables of unknown effect
+    (`further_fault`).
     """
 
     collection: Collection
@@ -118,6 +119,7 @@ class BundleContent:
     imprint: Imprint = NO_IMPRINT
     impossible: tuple[ImpossiblePair, ...] = ()
     witnesses: "tuple[Witnesses, ...]" = ()
+    one_row: str | None = None
 
     def __post_init__(self) -> None:
         if fault := further_fault(self):

@@ -39,7 +39,7 @@ from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
 from marginals.published_values import Part
 from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
-from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON
+from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, ONE_ROW
 from models.arrays import IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import HierarchyError, MarginalsError, NotDecomposableError
@@ -74,6 +74,7 @@ RELEASE_KEYS: Keys = {
         lambda value: value == ANY or (is_whole(value) and 1 <= value <= MOST_ROWS_OF_A_PERSON),
         f'be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}"',
     ),
+    "one_row": one_of(ONE_ROW),
     "turnover": one_of([KNOWN]),
     "impossible": Key(
         lambda value: are(is_table)(value) and len(value) <= MAX_PAIRS,
@@ -135,6 +136,8 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
             (further if resource["marginal"].get(FURTHER) else core).append(table.mask)
         elif not is_csv(resource) and has_hash(resource):
             snapshot.listed_content(resource)
+    is_one = release.get("one_row") is None or is_number(release.get("rows_per_person"), 1)
+    _require(is_one, "release.one_row says which row of each person counts, but release.rows_per_person is not 1")
     _require(tables, "there is no marginal among the resources")
     _require(core, "every marginal is a further table, and there is none that they could stand beside")
     for path, table in tables.items():
@@ -160,6 +163,7 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
             tuple(further),
             _imprint(release, title),
             _impossible(release, domain, roles),
+            one_row=release.get("one_row"),
         )
 
 

@@ -121,6 +121,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "format": FORMAT,
         "rows": content.collection.cube.total,
         "rows_per_person": content.rows_per_person,
+        "one_row": content.one_row,
         "attributes": attributes,
         "privacy": plain(content.claims),
         "rules": plain(content.rules) or None,

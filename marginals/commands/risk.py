@@ -1,6 +1,5 @@
 """Commands about rows that are disclosed one by one, and about tables that others published."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -53,9 +52,8 @@ def _objective(
     return chosen[0] if chosen else None
 
 
-@click.command()
+@click.command(context_settings={"allow_extra_args": True})
 @CONFIG
-@click.argument("releases", metavar="", nargs=-1)
 @click.option("--levels", metavar=LEVELS_METAVAR, help="Disclose at these levels; other attributes stay as they are.")
 @click.option(
     "--utility", type=NumberRange(0), help="Per row, minimize risk subject to utility >= UTILITY (steps below '*')."
@@ -77,7 +75,6 @@ def _objective(
 @JSON
 def risk(
     config: Path,
-    releases: Sequence[str],
     levels: str | None,
     page: Path | None,
     target: Target,
@@ -102,7 +99,7 @@ def risk(
     from marginals.names import number_of
     from marginals.pages.risk_page import RiskReport, risk_html
 
-    if releases:
+    if click.get_current_context().args:
         raise InputError(f"the risk of a release is not calculated any more: {REPLACED['risk of a release']}")
     objective = _objective(**chosen)
     configured = marginals.read_config(config)

@@ -360,6 +360,7 @@ def _content(
         tuple(based(stated(claim)) for claim in _about_what_is_shown(prepared.requirements.claims, chosen)),
         title,
         rows_per_person=table.rows_per_person,
+        one_row=table.one_row,
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(
             rule.applied(tuple(filter(chosen.shows, table.sensitive))).stating(known).stating(stated)

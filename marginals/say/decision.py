@@ -43,6 +43,13 @@ def verdict_line(decision: "Decision") -> str:
     return f"{all_of}; anybody can check {holding:,} of them, the publisher vouches for {attested:,}."
 
 
+def person_line(decision: "Decision") -> str:
+    """Return which row of each person counts; empty if none was chosen."""
+    chosen = decision.content.one_row
+    how = "drawn at random" if chosen == "random" else f"the {chosen} one"
+    return f"One row of each person counts, {how}." if chosen else ""
+
+
 def counts_line(decision: "Decision") -> str:
     """Return the least group and the least count that kept promises allow; empty if there are none."""
     one, many = _unit(decision)
@@ -133,7 +140,7 @@ def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
     rows = rows_in_words(decision.rows, decision.content.rows_per_person)
     where = f" where {decision.content.where}" if decision.content.where else ""
     yield f"{name}: {number_of(len(decision.tables), 'table')} of {rows}{where}. {verdict_line(decision)}"
-    counts = " ".join(filter(None, [counts_line(decision), smallest_line(decision)]))
+    counts = " ".join(filter(None, [person_line(decision), counts_line(decision), smallest_line(decision)]))
     yield from filter(None, [counts, revealing_line(decision), useful_line(decision)])
 
 
@@ -165,6 +172,7 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
         "state": state,
         "rows": rows_in_words(decision.rows, decision.content.rows_per_person),
         "verdict": verdict_line(decision),
+        "person": person_line(decision),
         "counts": counts_line(decision),
         "smallest": smallest_line(decision).replace("`", ""),
         "is_small": smallest < small_below(decision.content),

@@ -618,6 +618,7 @@ class TableSource:
                     missing=dropped,
                     missing_in=where_some(lacking),
                     rows_per_person=self.unit.declared,
+                    one_row=self.one_row,
                     left_out=left_out,
                 )
             table = self._counted(opened, reading, limit, k)

@@ -225,14 +225,14 @@ class NumbersRead(NamedTuple):
 class Table:
     """Rows of a table, counted by their base values.
 
-    `counts`: of all used attributes at level 0, or coarser if the table is too large to hold; then `out_of_core` counts
-    the rest. `missing`: dropped rows. `missing_in`: dropped rows by column. `public`: attributes with a public
-    hierarchy. `rows_per_person`: most rows of one person, "any", or None if not declared. `left_out`: rows beyond
-    those. `repeating`: columns that look like keys of people. `copies`: least frequency of each row. `ladders`,
-    `fitted`: levels fitted to rows or to a population. `naming`: names of groups in a release. `part`: the table of
-    which these rows are a part. `counts_missing`: attributes with the value "missing". `harm`: confirmed harm of
-    sensitive values. `numbers`, `respelled`: unusual numbers and spellings, for reports. `impossible`: pairs of labels
-    that nobody has.
+    `counts`: of all used attributes at level 0, or coarser if the table is too large to hold; then `out_of_core` counts the
+    rest. `missing`: dropped rows. `missing_in`: dropped rows by column. `public`: attributes with a public hierarchy.
+    `rows_per_person`: most rows of one person, "any", or None if not declared. `one_row`: the row of each person that
+    counts, if one was chosen. `left_out`: rows beyond those. `repeating`: columns that look like keys of people. `copies`:
+    least frequency of each row. `ladders`, `fitted`: levels fitted to rows or to a population. `naming`: names of groups in
+    a release. `part`: the table of which these rows are a part. `counts_missing`: attributes with the value "missing".
+    `harm`: confirmed harm of sensitive values. `numbers`, `respelled`: unusual numbers and spellings, for reports.
+    `impossible`: pairs of labels that nobody has.
 
     >>> from marginals.example import table
     >>> table
@@ -261,6 +261,7 @@ class Table:
     numbers: Mapping[str, NumbersRead] = field(default_factory=dict)
     respelled: Mapping[str, int] = field(default_factory=dict)
     impossible: tuple[ImpossiblePair, ...] = ()
+    one_row: str | None = None
 
     def __repr__(self) -> str:
         attributes = ", ".join(f"{name} ({role.value})" for name, role in self.roles.items())
@@ -280,6 +281,7 @@ class Table:
             missing=self.missing,
             missing_in=self.missing_in,
             rows_per_person=self.rows_per_person,
+            one_row=self.one_row,
             left_out=self.left_out,
             repeating=self.repeating,
         )

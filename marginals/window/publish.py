@@ -83,7 +83,7 @@ def show(window: Window, request: Request) -> Response:
         counted=window.counting.table(),
         imprint=window.config().imprint,
         points=_open_points(window, found),
-        whose=_unit(source.unit.columns, source.rows_per_person, source.one_row),
+        whose=_unit(source.unit.columns, source.rows_per_person),
         looked=LOOKED,
         found=found,
         decision=None if found is None or found.decision is None else decision_words(found.decision),
@@ -145,18 +145,12 @@ def _points_of_rows(table: Table, least: int | None, source: TableSource) -> Ite
     elif table.copies > 1:
         yield OpenPoint(" ".join(whose_lines(table)), "/table", "Say whose rows these are")
     elif source.unit.declared is None:
-        yield OpenPoint(_unit(people, source.rows_per_person, source.one_row), "/table", "Say whose rows these are")
+        yield OpenPoint(_unit(people, source.rows_per_person), "/table", "Say whose rows these are")
 
 
-def _unit(people: Sequence[str], most: Any, one_row: str | None) -> str:
+def _unit(people: Sequence[str], most: Any) -> str:
     if people:
-        rows_counted = (
-            f"at most {number_of(most, 'row')}"
-            if isinstance(most, int)
-            else f"the {one_row} row"
-            if one_row
-            else "one row"
-        )
+        rows_counted = f"at most {number_of(most, 'row')}" if isinstance(most, int) else "one row"
         return f"People, told apart by {' and '.join(people)}; {rows_counted} of each count."
     if most == "any":
         return "Rows; a person may have several."

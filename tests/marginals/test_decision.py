@@ -11,8 +11,10 @@ import pytest
 from click.testing import CliRunner
 
 from command_line import main
+from marginals import open_release
 from small_release import write_config
 from window_clients import browsing, run_here
+from written_bundles import change_descriptor
 
 
 def answered(*arguments: object) -> Any:
@@ -148,3 +150,23 @@ def test_the_terminal_prints_value_labels_and_the_json_the_labels_of_the_files(t
     answer = json.loads(CliRunner().invoke(main, ["verify", str(release), "--check", "min-cell=200", "--json"]).stdout)
     cells = [check["worst"]["cell"] for check in answer["checks"] if check["worst"]]
     assert not {*meanings["sex"].values(), *meanings["disease"].values()} & {v for cell in cells for v in cell.values()}
+
+
+@pytest.mark.parametrize(("chosen", "how"), [("random", "drawn at random"), ("first", "the first one")])
+def test_which_row_of_a_person_counts_is_said_first(tmp_path: Path, chosen: str, how: str) -> None:
+    """In the bundle, at the terminal and on the report's first page; a bundle says it of people with one row alone."""
+    config = write_config(tmp_path)
+    people = pd.read_csv(tmp_path / "people.csv")
+    people["person"] = people.index // 2
+    people.to_csv(tmp_path / "people.csv", index=False)
+    config.write_text(
+        config.read_text().replace("[attributes", f'person = "person"\none_row = "{chosen}"\n[attributes', 1)
+    )
+    release = tmp_path / "out"
+    printed = CliRunner().invoke(main, ["publish", str(config), "--out", str(release)]).output
+    said = f"One row of each person counts, {how}. No group shown is smaller than 5 people."
+    assert said in printed
+    assert f"<p>{said}" in (release / "report.html").read_text()
+    assert open_release(release).published.one_row == chosen
+    change_descriptor(release, lambda stated: stated.pop("rows_per_person"))
+    assert "release.one_row says which row" in CliRunner().invoke(main, ["verify", str(release)]).output
