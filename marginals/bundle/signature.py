@@ -101,7 +101,7 @@ class SecretKey:
 
 def new_key(path: Path) -> SecretKey:
     """Make a key for a file, which is not written yet."""
-    return SecretKey(path, secrets.token_bytes(8), secrets.token_bytes(32))
+    return SecretKey(resolved(path), secrets.token_bytes(8), secrets.token_bytes(32))
 
 
 def public_key(key: str | Path) -> PublicKey:
@@ -125,7 +125,10 @@ def asked_password(path: Path) -> str:
             printable(f"{path} has a password, and there is no terminal to ask for it")
             + "; sign at a terminal, or with a key without a password (publish --new-key makes one)"
         )
-    return getpass("Password: ")
+    try:
+        return getpass("Password: ")
+    except EOFError:
+        raise InputError("no password was given") from None
 
 
 def secret_key(path: str | Path, password: Callable[[Path], str] = asked_password) -> SecretKey:
@@ -196,7 +199,10 @@ def signer_of(signature: bytes) -> bytes:
 
 def _parts(content: bytes) -> tuple[bytes, str, bytes]:
     """Signature of a file with the number of its key, the trusted comment, and the signature of both."""
-    lines = content.decode("utf-8", "replace").split("\n")
+    try:
+        lines = content.decode().split("\n")
+    except UnicodeDecodeError:
+        raise BundleError(SIGNATURE, "it is no signature of minisign: it is no text in UTF-8") from None
     if len(lines) != 5 or lines[4] or not lines[0].startswith(_UNTRUSTED) or not lines[2].startswith(_TRUSTED):
         raise BundleError(SIGNATURE, "it is no signature of minisign: these have four lines, two of them comments")
     of_file, of_comment = _decoded(lines[1]), _decoded(lines[3])

@@ -150,8 +150,10 @@ class _Commands(click.Group):
             what = "a file" if error.filename is None else str(error.filename)
             raise _end(ctx, UNUSABLE, f"{what} cannot be read or written: {system_reason(error)}") from None
         except click.UsageError as error:
-            if isinstance(error, click.NoSuchOption) and (instead := REPLACED.get(error.option_name)):
-                error = click.UsageError(f"there is no {error.option_name} here any more: {instead}", error.ctx)
+            if isinstance(error, click.NoSuchOption):
+                option, command = error.option_name, error.ctx.command.name if error.ctx else ""
+                if instead := REPLACED.get(f"{command} {option}", REPLACED.get(option)):
+                    error = click.UsageError(f"there is no {option} here any more: {instead}", error.ctx)
             if "--json" in ctx.obj:
                 print_json({"error": printable(error.format_message())})
             raise error from None

@@ -54,7 +54,7 @@ REPLACED: Mapping[str, str] = {
     "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
     "--plot": "marginals risk CONFIG --report FILE draws the frontier",
     "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
-    "--all": "--json lists all tables",
+    "anonymize --all": "--json lists all tables",
     "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
     "--port": "a free port is taken, and its address printed",
     "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
@@ -64,7 +64,7 @@ REPLACED: Mapping[str, str] = {
     "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
     "risk of a release": "marginals attack RELEASE --truth CONFIG says what its readers can conclude",
     "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",
-    "--seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
+    "disclose --seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
     "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
 }
 """What does the work of a command or option that is no more."""

@@ -32,6 +32,7 @@ from marginals.commands.options import (
 )
 from marginals.deadline import PHASES, end_timer, stopped_after, within
 from marginals.errors import BundleError, InputError, NothingPublishableError
+from marginals.files import resolved
 from marginals.messages import printable
 from marginals.results import plain
 from models.deadline import Deadline
@@ -112,7 +113,7 @@ def publish(
         configured = marginals.read_config(config)
         configured.require_collections()
         page = _page_apart(configured, out, steward, ledger, sign)
-        key = _key(sign, new_key)
+        key = _key(sign, new_key, configured.reads)
 
         def chosen() -> "tuple[Table, Publication]":
             table = configured.read_table()
@@ -147,7 +148,7 @@ def publish(
         )
 
 
-def _key(sign: Path | None, new_key: bool) -> "SecretKey | None":
+def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKey | None":
     # what would be refused after a long search is refused before it, and a password is asked for once
     from marginals.bundle.signature import secret_key
     from marginals.bundle.writing import write_keys
@@ -158,11 +159,16 @@ def _key(sign: Path | None, new_key: bool) -> "SecretKey | None":
         raise InputError("--new-key goes with --sign KEYFILE, the file of the key that is made")
     password = ""
     if sys.stdin.isatty() and sys.stderr.isatty():
-        password = click.prompt(
-            "Password of the key", "", hide_input=True, confirmation_prompt=True, show_default=False, err=True
-        )
-    key = write_keys(sign, password)
-    click.echo(f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}.", err=True)
+        try:
+            password = click.prompt(
+                "Password of the key", "", hide_input=True, confirmation_prompt=True, show_default=False, err=True
+            )
+        except click.Abort:
+            ENDING.heed()
+            raise InputError("no password was given") from None
+    key = write_keys(sign, password, reads)
+    made = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
+    click.echo(printable(made), err=True)
     return key
 
 
@@ -182,7 +188,9 @@ def _page_apart(
     from marginals.bundle.writing import require_replaceable
     from marginals.steward import StewardFile, beside
 
-    reads = configured.reads if sign is None else (*configured.reads, sign)
+    reads = configured.reads if sign is None else (*configured.reads, sign, sign.with_suffix(".pub"))
+    if sign is not None and resolved(sign).is_relative_to(resolved(out)):
+        raise InputError(f"the secret key lies in {out}, where all is published; keep it elsewhere")
     require_replaceable(out, reads)
     page = StewardFile(steward or beside(out), out, reads)
     if ledger is not None:

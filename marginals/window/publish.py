@@ -14,7 +14,7 @@ from werkzeug.wrappers import Request, Response
 from marginals.bundle.content import REPORT
 from marginals.bundle.replacement import replacement_beside
 from marginals.bundle.signature import SIGNATURE, has_password
-from marginals.bundle.writing import write_keys
+from marginals.bundle.writing import require_replaceable, write_keys
 from marginals.decision import Approval
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
@@ -194,16 +194,16 @@ def publish(window: Window, request: Request) -> Response:
     lines = [f"{_TITLE}: {out}, from {config}, {date.today()}", *approval_lines(approval, out), "Open:"]
     is_new = sign is not None and not (window.project.folder / _SECRET).is_file()
     if is_new:
-        write_keys(window.project.folder / _SECRET)
+        require_replaceable(window.project.folder / out)
+        write_keys(window.project.folder / _SECRET, reads=window.config().reads)
+        keep = "keep it to yourself, and keep a copy"
+        window.say(f"{_SECRET} signs your releases: {keep}. {_PUBLIC} is for your readers.")
     window.candidates.publish(found, found.identity, out, sign)
     content = "\n".join([*lines, *(f"[ ] {point.sentence}" for point in points), ""])
     replace_file(place, content.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
     command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
     said = f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
     window.say(f"{said} {verdict_line(found.decision)}", shlex.join(command))
-    if is_new:
-        keep = "keep it to yourself, and keep a copy"
-        window.say(f"{_SECRET} signs your releases: {keep}. {_PUBLIC} is for your readers.")
     return _verified(window, out)
 
 

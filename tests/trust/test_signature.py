@@ -10,23 +10,25 @@ import stat
 import sys
 import tempfile
 import termios
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import forked
 import marginals
-from command_line import run
+from command_line import main, run
 from marginals import InputError, Release
 from marginals.bundle import signature
 from marginals.bundle.signature import check_signature, public_key, secret_key, signature_of
 from marginals.bundle.writing import write_keys as write_new_keys
 from marginals.errors import BundleError
 from signing_keys import write_keys
-from small_release import contents, marginals_command
+from small_release import contents, marginals_command, write_config
 from written_bundles import SIGNATURE, change_package
 
 SEED = 20260103
@@ -393,3 +395,52 @@ def test_a_key_cannot_demand_more_work_than_a_person_waits_for(tmp_path: Path) -
         ours.secret.write_text(f"untrusted comment: a\n{signature._encoded(key[:38] + costs + key[54:])}\n")
         with pytest.raises(InputError, match="more time or memory"):
             secret_key(ours.secret, lambda _: "open sesame")
+
+
+def test_a_pair_of_keys_takes_no_place_that_is_read_or_written(tmp_path: Path) -> None:
+    """What would be refused after the search is refused before it, and leaves no key."""
+    config = write_config(tmp_path)
+    cases = (
+        ("--out", tmp_path / "a", "--sign", tmp_path / "k.key", "--steward", tmp_path / "k.pub"),
+        ("--out", tmp_path / "k.pub", "--sign", tmp_path / "k.key"),
+        ("--out", tmp_path / "c", "--sign", tmp_path / "c" / "k.key"),
+    )
+    (tmp_path / "c").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    for case in cases:
+        ended = CliRunner().invoke(main, [*map(str, ("publish", config, *case)), "--new-key"])
+        assert ended.exit_code == 2, case
+        assert sorted(tmp_path.rglob("*")) == before, case
+    (tmp_path / "data").mkdir()
+    (tmp_path / "people.csv").rename(tmp_path / "data" / "people.csv")
+    config.write_text(config.read_text().replace('"people.csv"', '"data"'))
+    arguments = [
+        "publish",
+        str(config),
+        "--out",
+        str(tmp_path / "a"),
+        "--sign",
+        str(tmp_path / "data" / "k.csv"),
+        "--new-key",
+    ]
+    assert CliRunner().invoke(main, arguments).exit_code == 2
+    assert [file.name for file in (tmp_path / "data").iterdir()] == ["people.csv"]
+
+
+def test_of_two_who_make_a_key_at_once_one_does(tmp_path: Path) -> None:
+    for number in range(20):
+        path, made = tmp_path / f"{number}.key", []
+
+        def make(path: Path = path, made: list[str] = made) -> None:
+            try:
+                made.append(write_new_keys(path).public.text)
+            except marginals.InputError:
+                made.append("")
+
+        threads = [threading.Thread(target=make) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sum(map(bool, made)) == 1
+        assert secret_key(path).public.text == public_key(path.with_suffix(".pub")).text == max(made)
