@@ -575,6 +575,10 @@ class NoSmallCertain(CountClaim):
         """Return the attributes that combinations do not include."""
         return () if self.is_about_cells else sensitive
 
+    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002 - of any finding
+        """Return False: the worst cell is that of k-link, and a combination that no table shows can be smaller."""
+        return False
+
 
 @dataclass(frozen=True)
 class NoSmallCellCertain(NoSmallCertain):

@@ -30,6 +30,7 @@ from checks.attacks.knowledge import (
     PublishedCounts,
     Reconstruction,
     certain_cells,
+    certainly_small,
     published_counts,
     reconstruction,
 )
@@ -38,7 +39,7 @@ from checks.claims import CountClaim, NoSmallCertain, Question, Register, answer
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
-from checks.finding import FULL, Finding, Verdict
+from checks.finding import FULL, Finding, Verdict, WorstClass
 from checks.impossible import ImpossiblePair
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
@@ -530,7 +531,18 @@ def _nonsensitive_small(published: BundleContent) -> Finding:
         )
     except MarginalsError as error:
         return undecided(claim, str(error))
-    return answer(claim, question)
+    finding = answer(claim, question)
+    if finding.verdict is not Verdict.UNDECIDED:
+        return finding
+    # Tables that only sensitive values link tell more than their nonsensitive parts: bounds of all tables together.
+    collection = published.everything
+    shown = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
+    views = {attribute: published_views(collection, attribute) for attribute in shown}
+    deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
+    cell = certainly_small(_known(published), views, small_below(published), deadline)
+    if cell is None:
+        return finding
+    return replace(finding, verdict=Verdict.FAILS, worst=WorstClass(cell.values, cell.levels, count=cell.rows))
 
 
 CORE_ALONE = "the tables without the further ones"

@@ -318,9 +318,13 @@ class _Reader:
                 return choice
             case ast.BoolOp(op=op, values=terms):
                 return (Conjunction if isinstance(op, ast.And) else Disjunction)(tuple(map(self._formula, terms)))
-            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as op, left=left, right=right):
-                both = (self._formula(left), self._formula(right))
-                return Conjunction(both) if isinstance(op, ast.BitAnd) else Disjunction(both)
+            case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as op):
+                terms = []
+                while isinstance(node, ast.BinOp) and type(node.op) is type(op):  # as many as somebody writes
+                    terms.append(node.right)
+                    node = node.left
+                formulas = tuple(map(self._formula, [node, *reversed(terms)]))
+                return Conjunction(formulas) if isinstance(op, ast.BitAnd) else Disjunction(formulas)
             case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=term):
                 return Negation(self._formula(term))
             case ast.Compare(left=first, ops=signs, comparators=others):

@@ -191,7 +191,7 @@ class _PublishedValues:
         return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
 
     def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        found = list(chosen)
+        found, attribute = list(chosen), known_attribute(self._domain, attribute)
         nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
         return {attribute: reduce(or_, found) if found else Meaning.certain(nothing)}
 

@@ -309,7 +309,8 @@ class Release:
         return _warned(averages.means(self.model, attribute, by, where, scale))
 
     def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> Scale:
-        return Scale(values, limits, self.published.codebook.values.get(attribute, {}))
+        ends = None if limits is None else (float(limits[0]), float(limits[1]))
+        return Scale(values, ends, self.published.codebook.values.get(attribute, {}))
 
     @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(

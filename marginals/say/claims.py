@@ -169,7 +169,9 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
                 f"several tables is not said.{people}"
             )
         case NoSmallCertain():
-            values = f"values{counted}," if claim.is_about_cells else "nonsensitive values"
+            values = "nonsensitive values"
+            if claim.is_about_cells:
+                values = f"values{counted}," if counted else "values"
             return (
                 f"No combination of {values} that is looked at is proven by the tables together to have only {few}. If the "
                 "tables have a junction tree, all combinations are looked at. Else those of up to three values at any "

@@ -136,7 +136,7 @@ def follows(other: Values, one: Values, counts: CountArray) -> bool:
         return False
     ends = np.cumsum(np.where(clear, counts, 0))
     rows = np.searchsorted(ends, np.linspace(0, ends[-1], min(ends[-1], _ROWS_OF_CELLS), endpoint=False), side="right")
-    return determines(one.of_rows(rows).groups(FINE), other.of_rows(rows).groups(COARSE))
+    return determines(one.codes[rows], other.of_rows(rows).groups(COARSE))
 
 
 def _are_cut(numbers: Numbers, codes: IndexArray) -> BoolArray:

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 import marginals
+import marginals.example
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, parse_claim, parse_diversity
 from command_line import run
 from html_pages import Page
@@ -358,6 +359,25 @@ def test_that_small_counts_are_not_published_proves_nothing_of_tables_around_a_c
     pairs = [dict.fromkeys(pair, 0) for pair in ("ab", "bc", "ac")]
     write_margins(table, pairs, tmp_path / "release", [parse_claim({"criterion": "min-published-cell", "k": 3})])
     assert attacked(tmp_path / "release")["nonsensitive"]["verdict"] == "fails"
+
+
+def test_small_counts_that_only_a_sensitive_column_links_are_found(tmp_path: Path) -> None:
+    """At least 1 and at most 4 people have a1 and b1; no table shows both."""
+    cells = {"a1b1s1": 3, "a1b2s1": 1, "a2b1s1": 1, "a1b2s2": 20, "a2b1s3": 20, "a2b2s4": 30}
+    rows = [(cell[:2], cell[2:4], cell[4:]) for cell, count in cells.items() for _ in range(count)]
+    roles = {"a": "quasi-identifier", "b": "quasi-identifier", "s": "sensitive"}
+    table = marginals.read_table(pd.DataFrame(rows, columns=list(roles)), roles)
+    write_margins(table, [{"a": 0, "s": 0}, {"b": 0, "s": 0}], tmp_path / "release", [KLink(10)])
+    found = attacked(tmp_path / "release")["nonsensitive"]
+    assert (found["verdict"], found["worst"]["cell"]) == ("fails", {"a": "a1", "b": "b1"})
+
+
+def test_a_promise_of_what_is_certain_names_no_smallest_count() -> None:
+    """The class that it shows is that of a table; a combination that no table shows can be smaller."""
+    claim: Any = parse_claim({"criterion": "no-small-certain", "k": 10})
+    holds = marginals.example.release.verify(["k-link=2"]).checks[-1]
+    assert KLink(10).shows_smallest(holds)
+    assert not claim.shows_smallest(holds)
 
 
 ROLES = {"town": "quasi-identifier", "illness": "sensitive"}

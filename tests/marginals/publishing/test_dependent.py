@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import marginals
 from marginals import Attribute, InputError, Policy, Role, Table
 from marginals.publishing.dependent import require_independent
+from models import Hierarchy
 
 QUASI, SENSITIVE = Role.QUASI_IDENTIFIER, Role.SENSITIVE
 RNG = np.random.default_rng(1)
@@ -50,6 +51,16 @@ def test_a_class_of_a_published_score_is_not_promised_to_be_uncertain() -> None:
     assert is_refused(counted, alone=["high"], diversity={"high": "public", "score": "none"})
     assert not is_refused(counted, diversity="none")
     assert not is_refused(counted, must_not_publish=[{"score": 0}], diversity={"high": "public", "score": "none"})
+
+
+@pytest.mark.parametrize("many", [45, 60, 200])
+def test_a_rule_of_many_numbers_is_found_whatever_their_order(many: int) -> None:
+    code = RNG.integers(0, many, 20_000)
+    group = RNG.permutation(many)[code] % 3
+    columns = {"code": code.astype(str), "group": np.array(["x", "y", "z"])[group]}
+    flat = Hierarchy.flat([str(number) for number in range(many)])
+    roles = {"code": Attribute(SENSITIVE, flat, label_form="numbers"), "group": Attribute(SENSITIVE)}
+    assert is_refused(marginals.read_table(pd.DataFrame(columns), roles))
 
 
 def test_what_others_may_know_is_no_secret_with_a_release_or_without() -> None:

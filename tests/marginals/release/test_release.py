@@ -1,6 +1,7 @@
 """Analysis from a bundle alone: every answer equals enumeration of the joint, and every bound holds for the table."""
 
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -228,3 +229,12 @@ def test_rows_have_numbers_beside_labels_without_an_upper_end() -> None:
     rows = marginals.publish(table, marginals.Policy(k_link=5)).release.rows()
     assert set(rows.age_number[rows.age == "65 and over"]) == {65.0}
     assert rows.age_number[rows.age == "25-64"].between(25, 64).all()
+
+
+def test_a_condition_has_as_many_terms_as_somebody_writes() -> None:
+    whole = marginals.example.release
+    assert whole.count("|".join(["(sex=='Female')"] * 600)) == whole.count("sex=Female")
+    assert whole.count("&".join(["(sex=='Female')"] * 600)) == whole.count("sex=Female")
+    with pytest.raises(marginals.InputError, match="there is no attribute 'foo'"):
+        whole.count("foo in []")
+    assert whole.mean("age", limits=(Fraction(1, 2), 90)).value == whole.mean("age").value
