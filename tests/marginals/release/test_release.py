@@ -233,8 +233,8 @@ def test_rows_have_numbers_beside_labels_without_an_upper_end() -> None:
 
 def test_a_condition_has_as_many_terms_as_somebody_writes() -> None:
     whole = marginals.example.release
-    assert whole.count("|".join(["(sex=='Female')"] * 600)) == whole.count("sex=Female")
-    assert whole.count("&".join(["(sex=='Female')"] * 600)) == whole.count("sex=Female")
+    for mark in "|&":
+        assert whole.count(mark.join(["(sex=='Female')"] * 600)).value == whole.count("sex=Female").value
     with pytest.raises(marginals.InputError, match="there is no attribute 'foo'"):
         whole.count("foo in []")
     assert whole.mean("age", limits=(Fraction(1, 2), 90)).value == whole.mean("age").value
