@@ -3,16 +3,19 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.inference.marginal_model import phi_squared
 from models.search.selection import p_value
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Numbers = npt.NDArray[np.float64]
 
@@ -43,7 +46,7 @@ class Values:
     numbers: Numbers | None = None
 
     @classmethod
-    def of(cls, texts: pd.Series, missing: Collection[str], decimal: str) -> "Values":
+    def of(cls, texts: "pd.Series", missing: Collection[str], decimal: str) -> "Values":
         """Read a column of texts. missing: what stands for no value. decimal: the sign before a fraction."""
         codes, values = factorized(texts, missing)
         written = NumberFormat.of(values, decimal)
