@@ -1,9 +1,10 @@
 """Small combinations of values: those that published tables prove to have few rows.
 
-A combination is small if it has 1 to k - 1 rows. It is certain to be small if that is so in every table of whole numbers
-with the published marginals. Along a junction tree no combination is, if no published class is small. Without one, AB, BC
-and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Possible tables, made from the published counts
-only, prove that a combination is not certain to be small. Programs of three attributes can prove that it is.
+A combination is small if it has 1 to k - 1 rows. It is certain to be small if that is so in every table of whole
+numbers with the published marginals. Along a junction tree no combination of all attributes is, if no published class
+is small. Without one, AB, BC and AC of 3 0 2 3 0 0 3 0 over 000 .. 111 admit one table, and it has a 2. Possible
+tables, made from the published counts only, prove that a combination is not certain to be small. Programs of three
+attributes can prove that it is.
 
 Examined are combinations of up to three values at any published level, also with any other value in place of one. Those of
 all attributes are examined at their finest published levels; of up to ten attributes also those of any number of them.

@@ -103,7 +103,8 @@ def meanings(
     values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
         known: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
-        return known if known else values.meant(formula_of(where))
+        rest = {name: value for name, value in where.items() if name not in known}
+        return known | values.meant(formula_of(rest)) if rest or not known else known
     conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
     for condition in conditions:
         require(condition, str, "a condition", _CONDITIONS)

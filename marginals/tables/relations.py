@@ -1,4 +1,4 @@
-"""Relations between columns, counted on some rows: they hold of nearly all rows, never of all."""
+"""Relations between columns: guesses rest on those of nearly all rows, refusals of promises on those of all rows."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -116,7 +116,7 @@ def _open_points(window: Window, found: Candidate | None) -> list[OpenPoint]:
         said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
         points.append(OpenPoint(said, is_must=True))
     if table is None:
-        points.append(OpenPoint("The rows are being counted."))
+        points.append(OpenPoint("The rows are being counted.", is_must=True))
     else:
         points += _points_of_rows(table, policy.least("min_cell"), config.source)
     if undemanded := policy.undemanded(sensitive):
