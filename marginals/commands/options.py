@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from marginals.deadline import (
-    ANSWERED,
-    ENOUGH,
     PHASES,
     PROGRESS_IN_LINES,
-    SEARCH_CLOCK,
     VERIFYING,
     end_timer,
     stopped_after,
@@ -171,7 +168,6 @@ _PHASES = {
     "further tables": "choice of further tables",
     "witnesses": "proof of further tables",
     VERIFYING: "verification",
-    ANSWERED: "search",
 }
 """What the phase is called of which progress is told by these tasks; others are called as they are."""
 
@@ -183,7 +179,7 @@ class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
     Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most.
     """
 
     def __init__(self, wanted: bool) -> None:
@@ -194,14 +190,10 @@ class ProgressBars:
 
     def __enter__(self) -> "Progress":
         PHASES.begin("", anew=True)
-        if self._in_lines and ENOUGH is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
         return self._tell
 
     def _tell(self, task: str, done: int, total: int) -> None:
         ENDING.heed()
-        if task == ANSWERED and not self._in_lines:
-            return
         if (phase := _PHASES.get(task, task)) != PHASES.name:
             PHASES.begin(phase)
         if task == VERIFYING:  # the last verification is never cut

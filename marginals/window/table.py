@@ -1,7 +1,6 @@
 """The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import tomlkit
@@ -14,7 +13,7 @@ from marginals.tables.attribute import Attribute, Role
 from marginals.tables.people import columns_of
 from marginals.window.project import OlderVersionError, keep_diversity, put, section, sensitive_in
 from marginals.window.rendering import FieldError
-from marginals.window.window import NAMES_PEOPLE, Window
+from marginals.window.window import Window
 from models.errors import MarginalsError
 
 PILES = {
@@ -23,40 +22,39 @@ PILES = {
     Role.SENSITIVE: ("Nobody should learn it", "protected"),
     Role.IGNORED: ("Left out", "not in the release"),
 }
-"""What the roles mean, in the order of the page."""
+"""Meanings of the roles, in the order of the page."""
 
 
 def show(window: Window, request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     if not window.file.path.exists():
         job = window.jobs.latest("init")
         return window.page("begin.html", "table", table=window.project.table, job=job)
-    if window.file.problem() is not None:
+    if window.file.problem():
         return show_text(window, request)
-    columns, assessed = window.counting.columns(), window.counting.assessed()
-    table = window.counting.table(0)
-    config = window.config()
-    counted, attributes = columns.value or {}, config.source.attributes
+    columns, assessed, table = window.counting.columns(), window.counting.assessed(), window.counting.table(0)
+    config, counted, risk = window.config(), columns.value or {}, assessed.value
+    attributes = config.source.attributes
     reasons = guesses_in(window.file.text, attributes)
     rows = list[dict[str, Any]]()
     for name in dict.fromkeys([*counted, *attributes]):
         attribute, counts = attributes.get(name, Attribute("ignored")), counted.get(name)
         if counts is not None and attribute.role is Role.IDENTIFIER:
-            counts = replace(counts, kind=NAMES_PEOPLE, values=())
+            counts = counts._replace(kind="values, which name people", values=())
         why = reasons[name].why if name in reasons else ""
         rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
-    used = {name: attributes.get(name, Attribute("ignored")).role for name in dict.fromkeys([*counted, *attributes])}
-    value = assessed.value
-    risks: list[str] = []
-    if value is not None:
-        risks = [*assessment_lines(value.assessment), *reidentification_lines(value.reidentification, value.uniqueness)]
+    risks = list[str]()
+    if risk is not None:
+        risks = [*assessment_lines(risk.assessment), *reidentification_lines(risk.reidentification, risk.uniqueness)]
     return window.page(
         "table.html",
         "table",
         columns=rows,
         counts=table.value,
         roles=[role.value for role in Role],
-        piles=[(role.value, *PILES[role], [name for name in used if used[name] is role]) for role in PILES],
+        piles=[
+            (role.value, *PILES[role], [row["name"] for row in rows if row["attribute"].role is role]) for role in PILES
+        ],
         person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
@@ -65,7 +63,6 @@ def show(window: Window, request: Request) -> Response:
         values_of={row["name"]: row["counts"].values for row in rows if row["counts"] is not None},
         problem=columns.problem or table.problem,
         awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
-        title=config.imprint.title,
         asked=questions_of((name, guess.question, attributes[name].role) for name, guess in config.unconfirmed.items()),
         unconfirmed=bool(config.unconfirmed),
         missing=", ".join(f'"{token}"' for token in config.source.missing),
@@ -168,15 +165,9 @@ def save_unit(window: Window, request: Request) -> Response:
 
 
 def show_text(window: Window, request: Request) -> Response:
-    """The config as text; a text that cannot be read is shown with its error at its line."""
+    """Return the config as text; of a text that cannot be read it says the reason."""
     text = request.form.get("text") or window.file.text
-    problem = window.file.problem(text)
-    lines = text.splitlines()
-    around = []
-    if problem is not None and problem.line is not None:
-        first = max(problem.line - 3, 1)
-        around = [(number, lines[number - 1]) for number in range(first, min(problem.line + 2, len(lines)) + 1)]
-    return window.page("text.html", "table", text=text, problem=problem, around=around)
+    return window.page("text.html", "table", text=text, problem=window.file.problem(text))
 
 
 def save_text(window: Window, request: Request) -> Response:
