@@ -20,7 +20,6 @@ from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
 from models.accuracy import (
     LEAST_GROUP,
-    IndependentModel,
     random_counts,
     random_tables,
     strongest_contrast,
@@ -30,6 +29,7 @@ from models.accuracy import (
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
 from models.inference.two_by_two import odds_ratio
 from models.tables.data_cube import DataCube
@@ -327,7 +327,8 @@ def compare(release: Published | Released, table: Table) -> Comparison:
     published = published_of(release, "release")
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     over, named = over_table(published, table)
-    return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel.of(named.cube)})
+    ones = Collection.of(named.cube, named.cube.domain.attribute_masks)
+    return comparison(named.cube, over.model, {INDEPENDENT: MarginalModel(ones)})
 
 
 def comparison(
