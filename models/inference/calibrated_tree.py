@@ -76,7 +76,6 @@ class Link:
     rows: tuple[FloatArray, FloatArray]
 
     def __len__(self) -> int:
-        """Number of separator cells."""
         return len(self.rows[0])
 
 

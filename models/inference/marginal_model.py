@@ -379,9 +379,6 @@ def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: t
 
     values: how many values of each of the two attributes have rows. counted: the groups of values in the table of phi
     squared, if they are fewer; (1, 1) if chance adds nothing to it. 0 if an attribute has one value.
-
-    >>> round(cramers_v(0.25, 400, (2, 2)), 3)
-    0.498
     """
     value_counts = counted or values
     if rows < 2 or min(values) < 2:

@@ -102,11 +102,7 @@ class Classification:
 
 
 def parts(sets: Iterable[Members]) -> tuple[Members, ...]:
-    """Return the coarsest disjoint sets of which each given set is a union, by their first base value.
-
-    >>> [f"{part:04b}" for part in parts([0b0011, 0b0110, 0b1111])]
-    ['0001', '0010', '0100', '1000']
-    """
+    """Return the coarsest disjoint sets of which each given set is a union, by their first base value."""
     pieces: list[Members] = []
     covered = 0
     for members in sorted(set(sets), key=int.bit_count):
@@ -195,7 +191,6 @@ class IntervalTable:
         return cls(name, values, codes, ranges[:, 0], ranges[:, 1])
 
     def __len__(self) -> int:
-        """Number of published cells."""
         return len(self.lower)
 
 
@@ -224,7 +219,6 @@ class LinkedTables:
     left_out: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
-        """Number of unknowns."""
         return len(self.keys)
 
     @property

@@ -26,7 +26,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError
 from models.graphs.junction_tree import maximal_masks
 from models.programs.consistent_tables import ALL_NODES, PossibleCells
-from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
+from models.programs.extremes import Effort, narrow, sums_of_cells
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 SECONDS = 10.0
@@ -82,7 +82,8 @@ def known_parts_bounds(
                 best = np.maximum(best, count(first) + count(other) - count(first & other))
         for first in [ear] if ear else tried:
             for other in (0, *([_partner(ear, held)] if ear else tried)):
-                rest = _with_coarser_steps(domain, some & ~first) | (first & other)
+                apart = some & ~first
+                rest = reduce(or_, map(domain.coarser_steps, vertices_of(apart)), apart) | (first & other)
                 if rest != some:
                     best = np.maximum(best, count(first) + lower(rest) - count(first & rest))
         return best
@@ -94,10 +95,6 @@ def _partner(part: Mask, parts: Sequence[Mask]) -> Mask:
     """Return the first other part that holds all vertices that a part shares with the others; 0 if there is none."""
     shared = reduce(or_, (part & other for other in parts if other != part), 0)
     return next((other for other in parts if other != part and not shared & ~other), 0)
-
-
-def _with_coarser_steps(domain: Domain, mask: Mask) -> Mask:
-    return reduce(or_, map(domain.coarser_steps, vertices_of(mask)), mask)
 
 
 class Extreme(NamedTuple):
@@ -143,13 +140,9 @@ def extreme_count(
         If no table is consistent.
     """
     unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
-    return _extreme(unknowns, direction, Effort(seconds, nodes, deadline=deadline))
-
-
-def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
     side = int(direction > 0)
     first = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns)
-    narrow([unknowns], lambda block: first & ~block.attained, effort)
+    narrow([unknowns], lambda block: first & ~block.attained, Effort(seconds, nodes, deadline=deadline))
     bound = int((unknowns.lower, unknowns.upper)[side][0])
     is_attained = unknowns.table is not None and (unknowns.sums @ unknowns.table)[0] == bound
     return Extreme(bound, unknowns.table if is_attained else None)
@@ -159,10 +152,9 @@ def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
 #
 # Rows are joined freely within a separator cell, so any part of the counts that agrees on the separators can be glued, and
 # so can the rest. The most rows that meet the condition are the largest such part within the cells that meet it. Along a
-# chain it is a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956), else a
-# program over the cells of the tables. For the least number, the rows of the first table that meet the condition are sent
-# along one path each to a cell that does not. Such paths are a flow in any tree; rows without a path meet the condition in
-# every table with these counts.
+# chain it is a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956). For the
+# least number, the rows of the first table that meet the condition are sent along one path each to a cell that does not.
+# Such paths are a flow in any tree; rows without a path meet the condition in every table with these counts.
 
 
 FLOW_LIMIT = 2**31 - 1

@@ -74,13 +74,6 @@ def interactions(cube: "DataCube", mask: Mask) -> int:
     If each attribute has g values with rows at its level, a margin has prod(g) - sum(g - 1) cells that count. Over the
     cliques less the separators of a junction tree, the sums leave g - 1 for each attribute at its finest level. So
     these tables take no parameter, and a margin of two attributes takes (g - 1)(h - 1).
-
-    >>> from models.tables.hierarchy import Hierarchy
-    >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
-    >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
-    >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
-    >>> [DataCube([rows], parameters=count).cell_count(rows.mask) for count in (nominal, occupied, interactions)]
-    [6, 2, 2]
     """
     sizes = [len(cube.table(mask & part)) for part in cube.domain.attribute_masks if mask & part]
     return prod(sizes) - sum(sizes) + len(sizes)

@@ -14,10 +14,6 @@ AGAIN = {
         "models.programs.cell_bounds _MOST_ORDERS": 1,
         "models.programs.cell_bounds _MOST_PARTS": 1,
     },
-    "models/inference/test_maximum_entropy::test_the_fit_of_any_collection_is_that_of_the_full_joint": {
-        "models.inference.iterative_fitting _MOST_AXES": 1,
-        "models.inference.iterative_fitting SPARSE": 0,
-    },
     "models/inference/test_maximum_entropy::test_the_closed_form_and_its_figures_equal_brute_force": {
         "models.inference.calibrated_tree _BLOCK": 1,
         "models.tables.data_cube _SMALL": 0,
