@@ -95,7 +95,7 @@ ELSEWHERE = {
         "checks.attacks.guesses": "_MOST_CELLS _MOST_CELLS_IN_ALL _MOST_MARGINS",
     },
     "checks/attacks/test_refusals": {
-        "checks.attacks.algorithm": "MOST_CELLS _MOST_CELLS _MOST_CHECKS _MOST_IN_ALL _MOST_MARGINS _MOST_STEPS",
+        "checks.attacks.algorithm": "_MOST_CELLS _MOST_CHECKS _MOST_IN_ALL _MOST_MARGINS",
     },
     "checks/diversity/test_implications": {"checks.diversity.implications": "LARGEST_L"},
     "checks/risk/test_risk": {"checks.risk.worst_case": "MOST_CHOICES MOST_LOSSES"},
