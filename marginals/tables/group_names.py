@@ -123,7 +123,7 @@ class GroupNaming:
             return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
             scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
-        if attribute.has_public_labels or attribute.population is not None:
+        if attribute.has_public_labels:
             return cls(name, hierarchy, start, missing, scale, "public")
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
         return cls(name, hierarchy, start, missing, scale, listing)

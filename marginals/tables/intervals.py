@@ -304,34 +304,6 @@ def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-class Neighbours(NamedTuple):
-    """Labels whose ranges follow each other. is_gap: whether numbers lie between them; else they overlap."""
-
-    below: str
-    above: str
-    is_gap: bool
-
-
-def gaps_and_overlaps(labels: Sequence[str]) -> list[Neighbours]:
-    """Return neighbours among ranges that leave numbers out, or share some; between whole numbers there is no gap.
-
-    >>> gaps_and_overlaps(["18-24", "25-34", "36-44"]), gaps_and_overlaps(["[18, 25[", "[25, 35]", "35+"])
-    ([Neighbours(below='25-34', above='36-44', is_gap=True)], [Neighbours(below='[25, 35]', above='35+', is_gap=False)])
-    """
-    ranges = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
-    ends = [end for numbers, _ in ranges for end in numbers[:2] if end.is_finite()]
-    if sum(not numbers.is_point for numbers, _ in ranges) < 2 or all(1800 < end < 2200 for end in ends):
-        return []  # years of schools and seasons share one
-    neighbours = []
-    step = 1 if all(end % 1 == 0 for end in ends) else 0
-    for (low, below), (high, above) in pairwise(ranges):
-        room = high.low - low.high - (step if low.with_high and high.with_low else 0)
-        is_gap = room > 0 or (room == 0 and not low.with_high and not high.with_low)
-        if is_gap or low.meets(high):
-            neighbours.append(Neighbours(below, above, is_gap))
-    return neighbours
-
-
 _OR_MISSING = f" or {MISSING}"
 _BETWEEN_NAMES, _BETWEEN_BRACKETS = re.compile(r", | and (?=other )"), re.compile(r"(?<=[\[\])]), ")
 
