@@ -14,7 +14,7 @@ from marginals.config.rules import Guess, weighs_rows
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
-from marginals.tables.relations import COARSE, FINE, Copy, associations, copies, determines, sums
+from marginals.tables.relations import Copy, associations, copies, sums
 from marginals.tables.words import column_pattern, column_words, people_words
 
 MOST_COLUMNS = 80

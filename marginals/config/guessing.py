@@ -11,7 +11,6 @@ import pandas as pd
 
 from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
-from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question

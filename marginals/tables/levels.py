@@ -13,6 +13,7 @@ from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
+
 def attribute_ladder(
     naming: GroupNaming,
     base_counts: CountArray,
@@ -29,14 +30,6 @@ def attribute_ladder(
     `base_counts`: rows, shape (base values,). `k`: least rows of the groups of the finest
     fitted level. `profiles`: tables of the base values with other attributes, shape (base values, columns). `inside`:
     base values of a part of the table; where the finest bands tell it from the rest, all levels do.
-
-    >>> sizes = Attribute("quasi-identifier", ladder="fitted")
-    >>> naming = GroupNaming.of("size", sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]))
-    >>> attribute_ladder(naming, np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
-    ('1', '2', '3 and over')
-    >>> jobs = GroupNaming.of("job", sizes, Hierarchy.flat(["clerk", "cook", "smith", "tailor"]))
-    >>> attribute_ladder(jobs, np.array([30, 12, 3, 2]), 4).labels
-    (('clerk', 'cook', 'smith', 'tailor'), ('clerk', 'cook', 'other job'), ('clerk', 'cook and other job'), ('*',))
     """
     ladder, finest = unnamed_ladder(naming, base_counts, k, profiles, inside), naming.start + 1
     return ladder if finest >= ladder.height else naming.named(ladder, finest, base_counts, k).hierarchy
@@ -168,11 +161,6 @@ def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountAr
     """Tables of a column with each of some others, side by side: shape (base values, values of all the others).
 
     Another column is taken at the finest level with at most 50 values. Raises InputError for too many values.
-
-    >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])
-    >>> columns = (towns, np.array([0, 0, 1])), (jobs, np.array([0, 1, 1]))
-    >>> profiles(columns[0], columns[1:], np.array([5, 1, 3])).tolist()
-    [[5, 1], [0, 3]]
     """
     hierarchy, codes = column
     size = hierarchy.size(0)

@@ -523,8 +523,8 @@ class TableSource:
         for name, attribute in self.used.items():
             if self.domain == "observed" and attribute.has_public_labels:
                 raise InputError(
-                    f'{name!r} has public labels, which tell nothing of the rows; with the domain "observed" these decide which '
-                    'values there are: set it to "declared"'
+                    f'{name!r} has public labels, which tell nothing of the rows; with the domain "observed" these decide '
+                    'which values there are: set it to "declared"'
                 )
 
     @property

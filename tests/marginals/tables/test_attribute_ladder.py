@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import Attribute, read_config
+from marginals import Attribute
 from models import Hierarchy
 
 TOWNS = Hierarchy.from_rows(
