@@ -594,13 +594,13 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
         return Minimality(note=note)
     # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
     claims = [claim for claim in published.claims if not isinstance(claim, Register)]
-    ladders = {} if truth is None else truth.ladders
-    steps = partial(refinements, model.collection, published.sensitive, claims)
+    known = {"ladders": {} if truth is None else truth.ladders, "deadline": published.deadline.share(3)}
+    steps = partial(refinements, model.collection, published.sensitive, claims, **known)
     told = _refused(published, model.collection)
-    readers = steps(model.frechet_bounds.of_margin, ladders)
+    readers = steps(model.frechet_bounds.of_margin)
     if truth is None:
         return Minimality(readers, domain=model.domain, refusals=told)
-    knowing = steps(partial(_exactly, truth), ladders)
+    knowing = steps(partial(_exactly, truth))
     fitted = ladder_readers(published, model.collection, truth)
     return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
 
