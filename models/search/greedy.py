@@ -92,7 +92,7 @@ class _Climb:
         unless: Callable[[Move], bool] = lambda _: False,
     ) -> bool:
         """Make the move of these kinds that gains most, if one that is allowed gains more than `least`."""
-        refused = []
+        refused: list[RefusedMove] = []
         for gain, move, change in self.ranked(kinds):
             if gain <= least or self.stop():
                 return False
