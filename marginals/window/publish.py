@@ -12,7 +12,6 @@ import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
-from marginals.bundle.replacement import replacement_beside
 from marginals.bundle.signature import SIGNATURE, has_password
 from marginals.bundle.writing import require_replaceable, write_keys
 from marginals.decision import Approval
@@ -91,7 +90,6 @@ def show(window: Window, request: Request) -> Response:
         jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
-        replaced=replacement_beside(folder / chosen) if chosen else None,
         changed=changed_since(window.project, window.config(), chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),

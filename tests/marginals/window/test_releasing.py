@@ -418,15 +418,6 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     assert step_states(browser.page("/policy"))["policy"] == "open"
 
 
-def test_a_release_that_is_replaced_says_so(browser: Browser, small_release: marginals.Release) -> None:
-    folder = browser.window.project.folder
-    small_release.write(folder / "first")
-    marginals.example.release.write(folder / "second")
-    assert marginals_command("verify", folder / "second", "--replaces", folder / "first").returncode == 0
-    assert "It is replaced since" in browser.page("/publish?release=first")
-    assert "It is replaced since" not in browser.page("/publish?release=second")
-
-
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
 def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also in folders that were there."""
