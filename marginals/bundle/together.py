@@ -1,6 +1,7 @@
 """Several bundles together: of one table, or of a table that changed in between."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
@@ -294,11 +295,41 @@ def _one_table(bundles: Bundles) -> OneTable | None:
     if len({published.where for _, published in bundles if published.where}) > 1:
         return None
     try:
-        return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
+        try:
+            return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
+        except IncompatibleReleasesError as problem:
+            with suppress(IncompatibleReleasesError):
+                _union(_generalized_alike(bundles))
+            return OneTable(bundles, None, str(problem))
     except BundleError:
         return None
-    except IncompatibleReleasesError as problem:
-        return OneTable(bundles, None, str(problem))
+
+
+def _generalized_alike(bundles: Bundles) -> Bundles:
+    """Bundles without the attributes that two of them generalize differently."""
+    apart = {
+        name
+        for (_, one), (_, other) in combinations(bundles, 2)
+        for name in one.domain.attributes
+        if name in other.domain.attributes
+        and _merged(counted_hierarchy(one.collection, name), counted_hierarchy(other.collection, name)) is None
+    }
+    return [
+        (
+            name,
+            replace(
+                content,
+                collection=_collection(
+                    [table.rolled_up(_without(table.margin, apart)) for table in content.collection.tables]
+                ),
+            ),
+        )
+        for name, content in bundles
+    ]
+
+
+def _without(margin: Mapping[str, int], names: set[str]) -> dict[str, int]:
+    return {name: level for name, level in margin.items() if name not in names}
 
 
 @dataclass(frozen=True, eq=False)
