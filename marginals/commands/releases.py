@@ -1,6 +1,5 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -69,8 +68,7 @@ if TYPE_CHECKING:
 @click.option(
     "--new-key",
     is_flag=True,
-    help="First make the key of --sign, and beside it the public key for readers (.pub). At a terminal a password is asked "
-    "for, which may be empty.",
+    help="First make the key of --sign, and beside it the public key for readers (.pub).",
 )
 @ends_within(
     None,
@@ -148,7 +146,7 @@ def publish(
 
 
 def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKey | None":
-    # what would be refused after a long search is refused before it, and a password is asked for once
+    # what would be refused after a long search is refused before it
     from marginals.bundle.signature import secret_key
     from marginals.bundle.writing import write_keys
 
@@ -156,16 +154,7 @@ def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKe
         return None if sign is None else secret_key(sign)
     if sign is None:
         raise InputError("--new-key goes with --sign KEYFILE, the file of the key that is made")
-    password = ""
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        try:
-            password = click.prompt(
-                "Password of the key", "", hide_input=True, confirmation_prompt=True, show_default=False, err=True
-            )
-        except click.Abort:
-            ENDING.heed()
-            raise InputError("no password was given") from None
-    key = write_keys(sign, password, reads)
+    key = write_keys(sign, reads)
     made = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
     click.echo(printable(made), err=True)
     return key

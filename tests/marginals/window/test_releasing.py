@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from signing_keys import write_keys
 from small_release import CONFIG, contents, marginals_command, write_config, write_long_search
 from window_clients import Browser, browsing, problem_of
 
@@ -144,15 +143,6 @@ def test_questions_are_in_a_table_or_in_none_while_the_search_runs(browser: Brow
     told = re.findall(r'id="asked-\d" data-live class="(\w*)"', browser.page("/search"))
     assert told[:3] == ["ahead" if job.answered[frozenset(pair)] else "behind" for pair in asked]
     job.done.set()
-
-
-def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
-    folder = browser.window.project.folder
-    write_keys(folder, "minisign", "open sesame")
-    assert 'name="sign" value="yes" disabled' in browser.page("/publish")
-    page = browser.publish(sign="yes")
-    assert "--sign minisign.key" in problem_of(page)
-    assert not (folder / "release").exists()
 
 
 def test_the_key_is_made_with_the_release_that_it_signs(browser: Browser) -> None:
