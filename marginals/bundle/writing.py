@@ -66,23 +66,22 @@ def write_bundle(
     return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
 
 
-def write_keys(path: Path, password: str = "", reads: tuple[Path, ...] = ()) -> SecretKey:
+def write_keys(path: Path, reads: tuple[Path, ...] = ()) -> SecretKey:
     """Make a pair of keys: the secret one in a file that its owner alone may read, the public one beside it (.pub).
 
-    `password`: of the secret one; empty for none. `reads`: what a table is made from, files, folders or globs. Raises
-    InputError where one is there already, or lies in a release or in what is read.
+    `reads`: what a table is made from, files, folders or globs. Raises InputError where one is there already, or lies in
+    a release or in what is read.
     """
     if path.suffix == ".pub":
         raise InputError(f"{path} is the name of a public key; name the secret one {path.with_suffix('.key')}")
     secret, public = OutputFile(path, reads, PRIVATE), OutputFile(path.with_suffix(".pub"), reads)
     key = new_key(path)
-    contents = key.files(password)
     with only_writer(resolved(path).parent):
         for file in (path, public.path):
             if os.path.lexists(file):
                 raise InputError(f"{file} is there already, and no key is replaced; sign with it, or name another file")
-        with secret.unless_it_fails(contents[0]):
-            public.write(contents[1])
+        with secret.unless_it_fails(key.files[0]):
+            public.write(key.files[1])
     return key
 
 

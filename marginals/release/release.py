@@ -593,7 +593,7 @@ class Release:
     def write(self, path: str | Path, *, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
-        sign: file of a secret key (minisign's format), which signs the bundle; a key with a password needs a terminal.
+        sign: file of a secret key (minisign's format), which signs the bundle.
         Raises InputError for another file. A release for a ledger is written by its `Publication`.
 
         >>> from marginals.example import release
