@@ -226,12 +226,12 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
                 file = fresh / path
                 made_folder(file.parent, mode)
                 file.write_bytes(content)
+                file.chmod(allowed(mode))  # before any flush: a change after it would make the next one flush again
             for path, content in files.items():  # all are written by now: one flush is for many
                 file = fresh / path
-                with file.open("r+b") as stream:
+                with file.open("rb") as stream:
                     os.fsync(stream.fileno())
                 require_written(file, content)
-                file.chmod(allowed(mode))
             fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
             for folder in {file.parent for file in map(fresh.joinpath, files)} | {fresh}:
                 sync_folder(folder)

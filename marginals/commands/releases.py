@@ -76,8 +76,8 @@ if TYPE_CHECKING:
 @ends_within(
     None,
     "Time limit for all that comes before the last verification, which is never cut; replaces search.time_limit. Half of "
-    "the time left after reading and the base table goes to the search. [default: search.time_limit for the search, three "
-    "times as much for all]",
+    "the time left after reading and the base table goes to the search. [default: search.time_limit for the search, twice "
+    "as much for all]",
     in_phases=True,
 )
 @VERBOSE
@@ -172,11 +172,11 @@ def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKe
     return key
 
 
-_TIMES, _LEAST_SECONDS = 3, 15.0
+_TIMES, _LEAST_SECONDS = 2, 10.0
 """Until its last verification `publish` takes so many times search.time_limit at most, or so many seconds."""
 
 _OVER = (
-    "search.time_limit is {limit:g} seconds, and what comes before the last verification may take three times as much; that "
+    "search.time_limit is {limit:g} seconds, and what comes before the last verification may take twice as much; that "
     "was over during the {{phase}}, so nothing was written; set it higher, or give --seconds"
 )
 
