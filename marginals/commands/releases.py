@@ -339,8 +339,7 @@ FAILED = 1
     "rules",
     multiple=True,
     metavar="RULE",
-    help="Check what this rule demands instead of the release's own claims: a name such as cms-11, or a TOML file with a "
-    "rule of your own. May be repeated.",
+    help="Check what this rule demands instead of the release's own claims, such as cms-11. May be repeated.",
 )
 @click.option(
     "--key",

@@ -545,7 +545,7 @@ class Release:
     ) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.
 
-        rules: names, or TOML files, of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
+        rules: names of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
 
         >>> from marginals.example import release
         >>> release.verify().ok

@@ -93,7 +93,7 @@ def verify(
     sensitive, the joint check is undecided, and each is checked separately, its name among the parameters. A report that
     its files do not give is undecided. Undecided is no pass. key: the public key of minisign, or its file, with which each
     bundle must be signed. seconds: what is not decided by then is undecided; each claim has an equal share of what is left
-    after reading. rules: named ones, or TOML files, whose demands are checked beside the claims given. Raises InputError if
+    after reading. rules: named ones, whose demands are checked beside the claims given. Raises InputError if
     there is no bundle, and for a claim or key that cannot be read.
 
     >>> from tempfile import TemporaryDirectory
