@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, refinements, refusals
+from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, Sizes, refinements, refusals
 from checks.attacks.guesses import (
     LikelySmall,
     definetti,
@@ -594,8 +594,11 @@ def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> 
         return Minimality(note=note)
     # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
     claims = [claim for claim in published.claims if not isinstance(claim, Register)]
-    known = {"ladders": {} if truth is None else truth.ladders, "deadline": published.deadline.share(3)}
-    steps = partial(refinements, model.collection, published.sensitive, claims, **known)
+    ladders, deadline = {} if truth is None else truth.ladders, published.deadline.share(3)
+
+    def steps(sizes: Sizes) -> tuple[Refinement, ...]:
+        return refinements(model.collection, published.sensitive, claims, sizes, ladders, deadline)
+
     told = _refused(published, model.collection)
     readers = steps(model.frechet_bounds.of_margin)
     if truth is None:
