@@ -95,7 +95,6 @@ _taken: list[Callable[[Any], Any]] = []
 
 
 def _take(work: Callable[[Any], Any]) -> None:
-    """Take the work, and leave signals to the process that waits for the answer: its handlers came with the fork."""
     _taken[:] = [work]
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):

@@ -375,7 +375,6 @@ _ASKED = 4
 
 
 def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
-    """Return at most 12 lines: how many questions there are, the first of them, and the columns by role."""
     from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
@@ -398,7 +397,6 @@ _NAMED = 12
 
 
 def _init_lines(config: "InitialConfig") -> Iterable[str]:
-    """What was guessed of a table, questions first."""
     from marginals.names import column_name
 
     yield from (f"? {question}" for question in config.questions)
@@ -410,7 +408,6 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    """How the file is read, if that is not plain."""
     from marginals.names import column_name
 
     described = config.guessed.table
@@ -430,7 +427,6 @@ def _reading_lines(config: "InitialConfig") -> Iterable[str]:
 
 
 def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
-    """Whose rows these seem to be, and whether nothing looked sensitive."""
     from marginals.tables.attribute import Role
 
     if config.guessed.person is not None:
@@ -450,7 +446,6 @@ def _header_lines(text: str | None) -> "Header":
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
-    """The columns that an option names."""
     return tuple(name.strip() for name in (columns or "").split(",") if name.strip())
 
 

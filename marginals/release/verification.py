@@ -165,7 +165,6 @@ def _contents(
 
 
 def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
-    """An undecided finding for each page that its bundle does not give: it may promise anything."""
     for snapshot, (folder, published) in zip(snapshots, bundles):
         stated = {"release": folder} if len(bundles) > 1 else {}
         reasons = [({**stated, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
@@ -207,7 +206,6 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
 
 
 def _misread(folder: str, published: BundleContent) -> Iterator[str]:
-    """The attributes whose labels look like intervals and do not hold what the release puts under them."""
     for name, hierarchy in published.domain.items():
         if rows := misplaced(hierarchy):
             row, level, label = rows[0]
@@ -225,7 +223,6 @@ def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
 
 
 def _rounding(stated: float) -> Decimal:
-    """By how much a number may differ from the same number as bundles state it, rounded to its own decimals."""
     exponent = Decimal(repr(stated)).as_tuple().exponent
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
@@ -251,7 +248,6 @@ class _Asked:
                 )
 
     def over(self, refined: CommonRefinement) -> "_Asked":
-        """The same over a common refinement, where an attribute can stand in several ways."""
         of_each = ([claim] if isinstance(claim, str) else refined.claims_of(claim) for claim in self.claims)
         return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
 
@@ -279,7 +275,6 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
 
 
 def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Finding:
-    """The finding on a claim of the reader, with the labels that only the bundle leaves out, by its own claims."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
     stated = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
