@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, Sizes, refinements, refusals
+from checks.attacks.algorithm import FittedLevelDisclosure, Refusals, refusals
 from checks.attacks.guesses import (
     LikelySmall,
     definetti,
@@ -35,7 +34,7 @@ from checks.attacks.knowledge import (
     reconstruction,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, Register, answer, undecided
+from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, answer, undecided
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
@@ -297,14 +296,12 @@ def _change(pair: TablePair) -> TableChange:
 
 @dataclass(frozen=True)
 class Minimality:
-    """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
+    """Disclosures to readers who know that the release is as fine as its claims allow.
 
-    readers_knowing_quasi_identifiers: know all nonsensitive values. ladders: what fitted levels tell. Both are None
-    without the truth. refusals: what is not published tells. note: why it was not examined.
+    ladders: of fitted levels, None without the truth. refusals: of additions that were not made. note: why it was not
+    examined.
     """
 
-    readers: tuple[Refinement, ...] = ()
-    readers_knowing_quasi_identifiers: tuple[Refinement, ...] | None = None
     note: str = ""
     domain: Domain | None = field(default=None, repr=False)
     ladders: tuple[FittedLevelDisclosure, ...] | None = None
@@ -458,7 +455,7 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         tuple(measures),
         tuple(thresholds(published)),
         left_out,
-        _minimality([("", published)], core, None),
+        _minimality([("", published)], core.collection, None),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
@@ -490,7 +487,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
     steps: dict[str, Callable[[], dict[str, Any]]] = {
         "small counts that are published": lambda: {"published": published_counts(*counted)},
         "readers with a register": lambda: {"register": register_readers(published, truth)},
-        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
+        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom.collection, truth)},
         "guesses of sensitive values": across_classes,
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
@@ -579,26 +576,14 @@ def _refused(published: BundleContent, collection: Collection) -> Refusals:
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)
 
 
-def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> Minimality:
+def _minimality(bundles: Bundles, collection: Collection, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
     if note := _not_judged(published):
         return Minimality(note=note)
-    # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
-    claims = [claim for claim in published.claims if not isinstance(claim, Register)]
-    ladders, deadline = {} if truth is None else truth.ladders, published.deadline.share(3)
-
-    def steps(sizes: Sizes) -> tuple[Refinement, ...]:
-        return refinements(model.collection, published.sensitive, claims, sizes, ladders, deadline)
-
-    told = _refused(published, model.collection)
-    readers = steps(model.frechet_bounds.of_margin)
-    if truth is None:
-        return Minimality(readers, domain=model.domain, refusals=told)
-    knowing = steps(partial(_exactly, truth))
-    fitted = ladder_readers(published, model.collection, truth)
-    return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
+    ladders = None if truth is None else ladder_readers(published, collection, truth)
+    return Minimality(domain=collection.domain, ladders=ladders, refusals=_refused(published, collection))
 
 
 def _guessed(

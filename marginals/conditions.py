@@ -42,7 +42,7 @@ import numpy as np
 from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, base_numbers, gaps_and_overlaps, interval, names_missing
+from marginals.tables.intervals import Range, base_numbers, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
@@ -556,10 +556,8 @@ class Labels:
             return self.between(numbers, text)
         numbers = Range.of(text)
         if numbers is not None and not numbers.is_point and any(map(interval, self.hierarchy.labels[0])):
-            overlaps = [pair for pair in gaps_and_overlaps(self.hierarchy.labels[0]) if not pair.is_gap]
-            why = f" ({overlaps[0].below!r} and {overlaps[0].above!r} overlap)" if overlaps else ""
             raise InputError(
-                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names{why}, which need not "
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not "
                 "stand for the numbers that they look like. Name values, with | between"
             )
         if text.lstrip().startswith(("<", ">")):

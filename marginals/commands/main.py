@@ -59,10 +59,6 @@ _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
 
 
-class _UnforeseenError(Exception):
-    """Its cause is what nobody foresaw."""
-
-
 def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> click.ClickException:
     ending = click.ClickException(printable(str(error)))
     vars(ending)["exit_code"] = status
@@ -158,13 +154,13 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # whatever it is, click must not take it for the end of a prompt
-            raise _UnforeseenError from error
+            raise click.exceptions.Exit(_internal(error, ctx.obj)) from None
         return answer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.obj = tuple(args)
         while wants_traceback(args):  # it may stand anywhere, as at the end of the command that is typed once more
             args.remove(TRACEBACK)
-        ctx.obj = tuple(args)
         return super().parse_args(ctx, args)
 
     def resolve_command(
@@ -210,8 +206,6 @@ def _answered(work: Callable[[], Any], arguments: Sequence[str]) -> int:
             return _internal(error, arguments)
         say(INTERRUPTION)
         return INTERRUPTED
-    except _UnforeseenError as error:
-        return _internal(error.__cause__ or error, arguments)
     except Exception as error:
         return _internal(error, arguments)
     return answer if isinstance(answer, int) else 0

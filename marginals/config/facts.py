@@ -19,8 +19,7 @@ from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Column, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
 from marginals.tables.files import ColumnLabels
-from marginals.tables.intervals import gaps_and_overlaps
-from marginals.tables.scales import dates_among_bands, in_natural_order, in_order
+from marginals.tables.scales import in_natural_order, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -93,9 +92,6 @@ _LONGEST_CATEGORY = 200
 """Most characters of one value of such a list."""
 
 
-_MOST_BANDS_EXAMINED = 1_000
-
-
 @dataclass(frozen=True, eq=False)
 class Facts(Column):
     """A column without what is missing: its labels in the file, and the rows fewer of which are rare.
@@ -159,17 +155,6 @@ class Facts(Column):
                 f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
                 "blanks or signs only; if they are values of their own, write one_spelling = false"
             )
-        bands = self.values if self.distinct <= _MOST_BANDS_EXAMINED else ()
-        pairs = gaps_and_overlaps(bands)
-        if dates := dates_among_bands(bands):
-            doubts.append(
-                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
-                "correct the file before anything is published"
-            )
-        elif pairs:
-            overlaps = sum(not pair.is_gap for pair in pairs)
-            why = "they begin before the one below ends" if overlaps else "a gap lies below them"
-            doubts.append(f"{overlaps or len(pairs):,} of its bands may be wrong, since {why}")
         return "; and ".join(doubts)
 
     def says(self, *keys: str) -> str:

@@ -11,7 +11,6 @@ import pandas as pd
 
 from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
-from marginals.config.facts import Facts
 from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
 from marginals.config.questions import Question
@@ -68,7 +67,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
     guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
-    return _recounted(_with_missing_values(guessed))
+    return _with_missing_values(guessed)
 
 
 def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
@@ -83,22 +82,6 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
         emptiest = max(drops, key=lambda name: int(drops[name].sum()))
         why = f"{guessed.guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
         guessed = guessed.changed({emptiest: guessed.guesses[emptiest].counting_missing(why)})
-
-
-def _recounted(guessed: GuessedTable) -> GuessedTable:
-    rows = guessed.complete_rows
-    if len(rows) == len(guessed.table.frame):
-        return guessed
-    result = {}
-    for name in guessed.of_role(Role.QUASI_IDENTIFIER):
-        first, facts = guessed.guesses[name], guessed.facts[name]
-        if first.has_bands:
-            continue
-        counted = replace(Facts.read(rows, name), decimal=facts.decimal, labels=facts.labels, rare=facts.rare)
-        again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
-        if again.role is first.role and not again.has_bands:
-            result[name] = again.counting_missing(again.why) if first.counts_missing else again
-    return guessed.changed(result)
 
 
 def _attribute(guessed: Guess) -> Attribute:

@@ -48,7 +48,6 @@ from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_value
 from marginals.risk.rules import DisclosureRule, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import files_of, frame_of
-from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
 from marginals.tables.spellings import cell_text
@@ -86,7 +85,7 @@ KEYS: Mapping[str, Keys] = {
     "attributes.NAME": keys_of(Attribute)
     | {
         "role": replace(one_of([role.value for role in Role]), required=True),
-        **dict.fromkeys(("hierarchy", "population"), text("name a file")),
+        "hierarchy": text("name a file"),
     },
     "privacy": {name: _OF_POLICY[name] for name in _OF_PRIVACY},
     "population": {
@@ -351,7 +350,7 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     risk = RiskSection.of(folder, content.get("risk", {}))
     people = _population(folder, content.get("population", {}))
     files = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
-    files += [content[key] for content in sections.values() for key in _FILES if key in content]
+    files += [content["hierarchy"] for content in sections.values() if "hierarchy" in content]
     files += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
     files += [*risk.files, *([people["path"]] if people and "path" in people else ())]
     return Config(
@@ -388,7 +387,7 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
     content = _section(content, where, "attributes.NAME")
     try:
-        files = {key: read(folder / content[key]) for key, read in _FILES.items() if key in content}
+        files = {"hierarchy": read_hierarchy(folder / content["hierarchy"])} if "hierarchy" in content else {}
         return Attribute(**{**content, **files})
     except InputError as error:
         raise InputError(f"{where}: {error}").about(where) from None
@@ -478,6 +477,3 @@ def _bounded(lines: TextIOWrapper) -> Iterator[str]:
 
 
 _MOST_CHARACTERS_OF_A_LINE = 1 << 20
-
-_FILES = {"hierarchy": read_hierarchy, "population": read_population}
-"""Keys of an attribute that name a file, and what reads it."""

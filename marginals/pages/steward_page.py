@@ -10,10 +10,9 @@ from checks.claims import MinCell
 from marginals.accuracy import Comparison, PairCompared, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
-from marginals.charts import lengths
 from marginals.ledger import waiting_lines
 from marginals.names import with_level_names
-from marginals.pages.release_page import page
+from marginals.pages.release_page import lengths, page
 from marginals.say.claims import harm_tables, sensitive_lines
 from marginals.say.steward import (
     ENDED_BY_TIME,

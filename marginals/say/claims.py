@@ -249,16 +249,6 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
     return f"{whose}{criterion_reached(of.diversity, worst.reached)}"
 
 
-def claim_reason(claim: Claim) -> str:
-    """Return the group that a claim refuses: "a group of 1 to 9 rows"."""
-    if isinstance(claim, CountClaim):
-        return f"a group of {few_rows(claim.least_count)}"
-    of = claim.of if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
-    people = "" if of.rows_per_person is None else " of people"
-    return f"a group with a distribution of {_attribute(of)} that is not {of.diversity}{people}"
-
-
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.
 
 

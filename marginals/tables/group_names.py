@@ -48,9 +48,6 @@ Listing = Literal["public", "given", "occurring"]
 class GroupName:
     """Name of a group. values: the members named, in order. others: names without members. has_missing: whether rows
     without a value are in it. occurring: how many values a reader may take to occur, by the name alone.
-
-    >>> GroupName(("cook", "driver"), ("other job",), has_missing=True).text
-    'cook, driver and other job or missing'
     """
 
     values: tuple[str, ...] = ()
@@ -87,12 +84,6 @@ class GroupNaming:
 
     hierarchy: its hierarchy before levels were fitted. start: the level whose values are grouped. missing: the value of
     rows without one. scale: the order of the values, if they have one.
-
-    >>> jobs = Attribute("quasi-identifier", ladder="fitted")
-    >>> naming = GroupNaming.of("job", jobs, jobs.hierarchy_of(["clerk", "cook", "smith"]))
-    >>> ladder = Hierarchy.from_rows([("clerk", "1", "*"), ("cook", "2", "*"), ("smith", "2", "*")])
-    >>> [naming.named(ladder, 1, np.array([30, 12, smiths]), 10).hierarchy.labels[1] for smiths in (9, 10)]
-    [('clerk', 'other job'), ('clerk', 'cook, smith')]
     """
 
     attribute: str
@@ -123,7 +114,7 @@ class GroupNaming:
             return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
             scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
-        if attribute.has_public_labels or attribute.population is not None:
+        if attribute.has_public_labels:
             return cls(name, hierarchy, start, missing, scale, "public")
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
         return cls(name, hierarchy, start, missing, scale, listing)
@@ -373,11 +364,7 @@ _OR_MISSING = re.compile(r"(?<=.) or missing(?: \([0-9]+\))?$", re.DOTALL)
 
 
 def seemingly_listed(label: str) -> int:
-    """Return how many values a label seems to list, of which a reader cannot tell whether each occurs.
-
-    >>> [seemingly_listed(label) for label in ("cook, driver and nun", "22 or missing", "20-24")]
-    [3, 2, 1]
-    """
+    """Return how many values a label seems to list, of which a reader cannot tell whether each occurs."""
     return 1 + label.count(", ") + label.count(" and ") + len(_OR_MISSING.findall(label))
 
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError
 from models.programs.fitting import Sums, Target, fit
 
 
@@ -135,7 +136,7 @@ class CountedShares:
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
     """Count all arrangements and return their mean shares; None if that takes more than `most` steps.
 
-    Raises TimeOverError, and ValueError if no arrangement has the sums.
+    Raises TimeOverError, and ContradictionError if no arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:
@@ -151,7 +152,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 
         total, rows = _rows_in_all(steps, ways, Decimal(1), deadline)
         if not total:
-            raise ValueError("no arrangement has these sums")
+            raise ContradictionError("no table has these marginals")
         shares = [[float(row / (total * size)) for row in of_class] for of_class, size in zip(rows, sizes)]
     return CountedShares(sums.sizes, steps, np.array(shares), deadline)
 

@@ -167,7 +167,6 @@ def configs(stage: Stage) -> Iterator[Case]:
                 rules=str(Path(_written("mine.toml", changed(RULE, {old: new}))).resolve())
             ),
             "hierarchy": lambda text: Attribute("quasi-identifier", marginals.read_hierarchy(_written("h.csv", text))),
-            "population": lambda text: marginals.read_population(_written("p.csv", text)),
         }
         yield from _evaluated(stage, "configs", scope)
 
