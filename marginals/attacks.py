@@ -161,7 +161,6 @@ MOST_CONFIDENT = 1000
 def _surest(
     people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
 ) -> tuple[SurestGuesses, ...]:
-    """The guesses of each harmful value; of any where none is called so. people: by the truth. model: shares of classes."""
     values, missing, result = people.values, standing_for_none(people.values), []
     known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
     sets = {label: [code] for code in known for label in values.labels_of([code])}
@@ -217,7 +216,6 @@ def certainties(published: BundleContent) -> dict[str, CertainCells]:
 
 
 def _known(published: BundleContent) -> Knowledge:
-    """What readers know of the tables and the impossible pairs, if these can be judged."""
     if not _judged_pairs(published) or (given := published.without_impossible()) is published.everything:
         return Knowledge(published.model.frechet_bounds)
     return Knowledge(FrechetBounds(given, published.deadline))
@@ -340,11 +338,6 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> surest = attacks.attacked[0].surest[0]
-    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
-    ('Asthma', 1.0, 0.271)
-    >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
-    (3, 0)
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")

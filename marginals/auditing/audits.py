@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -282,9 +283,10 @@ def audit(
     >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
     [('recovered', (2, 2))]
     """
-    from marginals.jobs import Jobs  # loaded here: no other command starts processes
+    from marginals.jobs import in_processes, require_jobs  # loaded here: no other command starts processes
 
-    deadline, run = within(seconds), Jobs(jobs)
+    require_jobs(jobs)
+    deadline, run = within(seconds), partial(in_processes, jobs)
     sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
     if spec is None:
         if not tables:

@@ -492,7 +492,6 @@ class _Rows(click.IntRange):
     name = "NUMBER|exact"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or the word."""
         return value if value == _EXACT else super().convert(value, param, ctx)
 
 

@@ -160,7 +160,6 @@ def _contents(
 
 
 def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
-    """An undecided finding for each page that its bundle does not give: it may promise anything."""
     for snapshot, (folder, published) in zip(snapshots, bundles):
         stated = {"release": folder} if len(bundles) > 1 else {}
         reasons = [({**stated, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
@@ -202,7 +201,6 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
 
 
 def _misread(folder: str, published: BundleContent) -> Iterator[str]:
-    """The attributes whose labels look like intervals and do not hold what the release puts under them."""
     for name, hierarchy in published.domain.items():
         if rows := misplaced(hierarchy):
             row, level, label = rows[0]
@@ -220,7 +218,6 @@ def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
 
 
 def _rounding(stated: float) -> Decimal:
-    """By how much a number may differ from the same number as bundles state it, rounded to its own decimals."""
     exponent = Decimal(repr(stated)).as_tuple().exponent
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
@@ -269,7 +266,6 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
 
 
 def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Finding:
-    """The finding on a claim of the reader, with the labels that only the bundle leaves out, by its own claims."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
     stated = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
