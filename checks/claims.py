@@ -30,7 +30,7 @@ from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
-from models.errors import TimeOverError
+from models.errors import ContradictionError, TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import MISSING, Domain
 
@@ -116,11 +116,11 @@ class Claim(ABC):
 
 
 def answer(claim: Claim, question: Question) -> Finding:
-    """Return the finding of a claim's check; undecided if the deadline comes first."""
+    """Return the finding of a claim's check; undecided if the deadline comes first, or if no table has the marginals."""
     try:
         return claim.check(question)
-    except TimeOverError as over:
-        return undecided(claim, str(over))
+    except (ContradictionError, TimeOverError) as reason:
+        return undecided(claim, str(reason))
 
 
 def undecided(claim: Claim, note: str) -> Finding:

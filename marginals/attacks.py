@@ -4,14 +4,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, refinements, refusals
+from checks.attacks.algorithm import FittedLevelDisclosure, Refusals, refusals
 from checks.attacks.guesses import (
     LikelySmall,
     definetti,
@@ -26,7 +25,6 @@ from checks.attacks.knowledge import (
     USUAL_BOUND,
     CertainCells,
     Knowledge,
-    Levels,
     PublishedCounts,
     Reconstruction,
     certain_cells,
@@ -35,7 +33,7 @@ from checks.attacks.knowledge import (
     reconstruction,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, Register, answer, undecided
+from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, answer, undecided
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
@@ -46,17 +44,15 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
     OneTable,
     TablePair,
     by_table,
-    common_refinement,
     over_table,
     pairs_of_tables,
     published_views,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
@@ -64,7 +60,7 @@ from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
+from models.errors import MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
@@ -165,7 +161,6 @@ MOST_CONFIDENT = 1000
 def _surest(
     people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
 ) -> tuple[SurestGuesses, ...]:
-    """The guesses of each harmful value; of any where none is called so. people: by the truth. model: shares of classes."""
     values, missing, result = people.values, standing_for_none(people.values), []
     known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
     sets = {label: [code] for code in known for label in values.labels_of([code])}
@@ -210,13 +205,17 @@ CERTAIN_SECONDS = 10.0
 
 def certainties(published: BundleContent) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published."""
-    collection = published.everything
-    views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(_known(published), published.sensitive, views, published)
+    views = {
+        a: published_views(published.everything, a)
+        for a in filter(published.everything.shows, published.domain.attributes)
+    }
+    attributes, known = [attribute for attribute in published.sensitive if attribute in views], _known(published)
+    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
+    parts = range(len(attributes), 0, -1)
+    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def _known(published: BundleContent) -> Knowledge:
-    """What readers know of the tables and the impossible pairs, if these can be judged."""
     if not _judged_pairs(published) or (given := published.without_impossible()) is published.everything:
         return Knowledge(published.model.frechet_bounds)
     return Knowledge(FrechetBounds(given, published.deadline))
@@ -228,30 +227,6 @@ def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
     except (CriterionError, TooManyCellsError):
         return ()
     return published.impossible
-
-
-def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
-    """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
-    published = refined.content
-    attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-    sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    certain = _certainties(_known(published), sensitive, refined.views(), published)
-    # The worst cell stands by what the labels of several bundles mean together.
-    return {
-        attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
-        if (worst := cells.worst) is not None
-        else cells
-        for attribute, cells in certain.items()
-    }
-
-
-def _certainties(
-    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
-) -> dict[str, CertainCells]:
-    attributes = [attribute for attribute in sensitive if attribute in views]
-    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
-    parts = range(len(attributes), 0, -1)
-    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def small_below(published: BundleContent) -> int:
@@ -299,14 +274,12 @@ def _change(pair: TablePair) -> TableChange:
 
 @dataclass(frozen=True)
 class Minimality:
-    """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
+    """Disclosures to readers who know that the release is as fine as its claims allow.
 
-    readers_knowing_quasi_identifiers: know all nonsensitive values. ladders: what fitted levels tell. Both are None
-    without the truth. refusals: what is not published tells. note: why it was not examined.
+    ladders: of fitted levels, None without the truth. refusals: of additions that were not made. note: why it was not
+    examined.
     """
 
-    readers: tuple[Refinement, ...] = ()
-    readers_knowing_quasi_identifiers: tuple[Refinement, ...] | None = None
     note: str = ""
     domain: Domain | None = field(default=None, repr=False)
     ladders: tuple[FittedLevelDisclosure, ...] | None = None
@@ -365,11 +338,6 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> surest = attacks.attacked[0].surest[0]
-    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
-    ('Asthma', 1.0, 0.271)
-    >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
-    (3, 0)
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
@@ -409,14 +377,8 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     else:
         names = (name for name, _ in bundles)
         words = bundles[0][1].codebook
-        attacks = Attacks(unmeasured=(*names, "what is certain together"), codebook=words)
-        attacks = yield from _each_apart(attacks, _each_in_time(bundles))
-        try:
-            certain = refined_certainties(common_refinement(bundles))
-        except (IncompatibleReleasesError, ContradictionError) as reason:
-            yield replace(attacks, note=str(reason), unmeasured=())
-        else:
-            yield replace(attacks, certain=certain, unmeasured=())
+        attacks = Attacks(unmeasured=tuple(names), note=tables[0].problem, codebook=words)
+        yield from _each_apart(attacks, _each_in_time(bundles))
 
 
 Part = tuple[str, Bundles, BundleContent]
@@ -465,7 +427,7 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
         tuple(measures),
         tuple(thresholds(published)),
         left_out,
-        _minimality([("", published)], core, None),
+        _minimality([("", published)], core.collection, None),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
@@ -497,7 +459,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
     steps: dict[str, Callable[[], dict[str, Any]]] = {
         "small counts that are published": lambda: {"published": published_counts(*counted)},
         "readers with a register": lambda: {"register": register_readers(published, truth)},
-        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
+        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom.collection, truth)},
         "guesses of sensitive values": across_classes,
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
@@ -586,23 +548,14 @@ def _refused(published: BundleContent, collection: Collection) -> Refusals:
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)
 
 
-def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> Minimality:
+def _minimality(bundles: Bundles, collection: Collection, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
     if note := _not_judged(published):
         return Minimality(note=note)
-    # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
-    claims = [claim for claim in published.claims if not isinstance(claim, Register)]
-    ladders = {} if truth is None else truth.ladders
-    steps = partial(refinements, model.collection, published.sensitive, claims)
-    told = _refused(published, model.collection)
-    readers = steps(model.frechet_bounds.of_margin, ladders)
-    if truth is None:
-        return Minimality(readers, domain=model.domain, refusals=told)
-    knowing = steps(partial(_exactly, truth), ladders)
-    fitted = ladder_readers(published, model.collection, truth)
-    return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
+    ladders = None if truth is None else ladder_readers(published, collection, truth)
+    return Minimality(domain=collection.domain, ladders=ladders, refusals=_refused(published, collection))
 
 
 def _guessed(

@@ -10,11 +10,11 @@ from checks.claims import listing
 from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import CONDITION, claim_reason, claimed_of, crossing_line, few_rows
+from marginals.say.claims import CONDITION, claimed_of, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
-    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refinement, Refusals
+    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refusals
     from checks.attacks.guesses import LikelySmall, Top
     from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
     from checks.changes import CellDifference, ChangedPeople, OneValue
@@ -251,22 +251,10 @@ def _minimality(minimality: "Minimality") -> Sentence:
         return Sentence(NOT_EXAMINED, f"{OF_ALGORITHM}: not examined; {minimality.note}.", readers=OF_ALGORITHM)
     domain, lines = minimality.domain, list[str]()
     in_words = cache(lambda attribute, level: shown_at(attribute, domain.hierarchy(attribute), level))
-    knowing = minimality.readers_knowing_quasi_identifiers
     if minimality.refusals is not None:
-        lines += _refusal_lines(minimality.refusals, in_words, has_truth=knowing is not None)
-    if minimality.readers:
-        lines += ["Finer values in place of published ones:", *_steps(minimality.readers, in_words)]
-    if knowing:
-        lines += ["The same, for those who know all nonsensitive values:", *_steps(knowing, in_words)]
+        lines += _refusal_lines(minimality.refusals, in_words, has_truth=minimality.ladders is not None)
     lines += _ladders(minimality.ladders or (), in_words)
     return Sentence(LOOK, _ASSUMED, tuple(lines), OF_ALGORITHM)
-
-
-def _steps(steps: "Sequence[Refinement]", in_words: InWords) -> Iterator[str]:
-    tells = [step for step in steps if step.possible_claims is not None and not step.is_certain]
-    yield from (f"  {_step(step, in_words)}: {refusal_in_words(step)}" for step in tells)
-    others = ((refusal_in_words(step), _step(step, in_words)) for step in steps if step not in tells)
-    yield from (f"  {'; '.join(same)}: {reason}" for reason, same in _by_reason(others).items())
 
 
 def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -274,40 +262,6 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for reason, item in items:
         by_reason.setdefault(reason, []).append(item)
     return by_reason
-
-
-def _step(step: "Refinement", in_words: InWords) -> str:
-    published = in_words(step.attribute, step.margin[step.attribute])
-    others = ", ".join(in_words(name, level) for name, level in step.margin.items() if name != step.attribute)
-    return f"{in_words(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
-
-
-_TINY = 1e-12
-"""Smaller probabilities are lost in rounding, and are told as this."""
-
-
-def refusal_in_words(step: "Refinement") -> str:
-    """Return what somebody concludes who knows that a step was refused."""
-    if step.possible_claims is None:
-        return f"not examined: {step.note}"
-    if not step.possible_claims:
-        return _OUTCOMES[Outcome.UNEXPLAINED]
-    if step.is_certain:
-        return _OUTCOMES[Outcome.ALWAYS]
-    whose = _whose(step.candidate_classes or 0, step.classes)
-    sentence = f"in {whose} the finer value would leave {' or '.join(map(claim_reason, step.possible_claims))}"
-    if step.candidate_class is not None and step.candidate_classes != step.classes:
-        sentence += f" ({_cell(step.candidate_class)})"
-    if step.acceptance_probability is not None:
-        expected = 1 - step.acceptance_probability
-        change = f"{step.acceptance_probability:.3g}" if step.acceptance_probability >= _TINY else f"{_TINY:g}"
-        sentence += (
-            f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
-        )
-    if (largest := step.largest_posterior_change) is not None:
-        change = f"{largest.value} from {largest.before:.3g} to {largest.after:.3g}"
-        sentence += f"; most in {_cell(largest.cell)}: {change}"
-    return sentence + (f"; {step.note}" if step.note else "")
 
 
 def _whose(candidates: int, classes: int) -> str:

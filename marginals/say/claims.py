@@ -24,6 +24,7 @@ from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
 from marginals.names import column_name, number_of
+from marginals.results import plain
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
 from marginals.tables.attribute import Codebook
 from models.graphs.junction_tree import Crossing
@@ -224,15 +225,6 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
     return f"{whose}{criterion_reached(_diversity_of(claim).diversity, worst.reached)}"
 
 
-def claim_reason(claim: Claim) -> str:
-    """Return the group that a claim refuses: "a group of 1 to 9 rows"."""
-    if isinstance(claim, CountClaim):
-        return f"a group of {few_rows(claim.least_count)}"
-    of = _diversity_of(claim)
-    people = "" if of.rows_per_person is None else " of people"
-    return f"a group with a distribution of {_attribute(of)} that is not {of.diversity}{people}"
-
-
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.
 
 
@@ -394,7 +386,7 @@ def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) ->
 def _worst(finding: Finding, harmful: AnyCollection[str]) -> str:
     if finding.worst is None or finding.parameters.get("sensitive") in harmful:
         return ""
-    worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
+    worst = {k: value for k, value in plain(finding.worst).items() if k not in _TOO_LONG and value is not None}
     lead = "closest case" if finding.holds else "worst case"
     return f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
 

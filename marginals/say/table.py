@@ -178,7 +178,7 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
         yield f"{name}: {number_of(affected.classes, 'class', 'classes')} with {number_of(affected.rows, 'row')}."
-    for attribute, needed in assessment.knowledge.items():
+    for attribute, needed in assessment.background_knowledge.items():
         if needed.least:
             values = number_of(needed.least, "value")
             yield f"Background knowledge: who rules out {values} of {attribute} for a person can be left with a single one."
@@ -220,6 +220,14 @@ def _none_will_do(criterion: str, parameter: str, finite: int, of: int) -> Itera
     if finite < of:
         last = f" to ({parameter}, {of + 1})" if of > finite + 1 else ""
         yield f"  {criterion} ({parameter}, {finite + 2}){last}: no {parameter} will do"
+
+
+def recoded_line(method: str, recoded: "LocalRecoding", kl_divergence: float) -> str:
+    """Return the measures of a table whose classes were generalized one by one."""
+    return (
+        f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
+        f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
+    )
 
 
 def single_table_lines(

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import marginals
-from signing_keys import write_keys
 from small_release import CONFIG, contents, marginals_command, write_config
 from window_clients import PLACE, Browser, browsing, problem_of
 
@@ -139,15 +138,6 @@ def test_each_question_says_whether_a_table_answers_it(browser: Browser) -> None
     said = re.findall(r'<span class="(\w+)">[●◐○] (?:won|lost)', browser.page("/search"))
     assert [kind in ("published", "supported") for kind in said] == answered
     assert len(set(answered)) == 2
-
-
-def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
-    folder = browser.window.project.folder
-    write_keys(folder, "minisign", "open sesame")
-    assert 'name="sign" value="yes" disabled' in browser.page("/publish")
-    page = browser.publish(sign="yes")
-    assert "--sign minisign.key" in problem_of(page)
-    assert not (folder / "release").exists()
 
 
 def test_the_key_is_made_with_the_release_that_it_signs(browser: Browser) -> None:
@@ -338,15 +328,6 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     assert (states["search"], states["publish"]) == ("stale", "stale")
     path.write_text(text.replace('diversity = "entropy:2"', ""))
     assert step_states(browser.page("/policy"))["policy"] == "open"
-
-
-def test_a_release_that_is_replaced_says_so(browser: Browser, small_release: marginals.Release) -> None:
-    folder = browser.window.project.folder
-    small_release.write(folder / "first")
-    marginals.example.release.write(folder / "second")
-    assert marginals_command("verify", folder / "second", "--replaces", folder / "first").returncode == 0
-    assert "It is replaced since" in browser.page("/publish?release=first")
-    assert "It is replaced since" not in browser.page("/publish?release=second")
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
