@@ -56,11 +56,11 @@ class Decision:
     @classmethod
     def of(cls, content: BundleContent) -> "Decision":
         """Return the decision that a bundle of this content carries out."""
-        learned = [Learned(name, each) for name, of in content.harmful.items() for each in of.by_name.values()]
+        learned = [Learned(name, one) for name, of in content.harmful.items() for one in of.by_name.values()]
         return cls(
             content,
             tuple(map(Promise, content.claims, content.verify().checks)),
-            tuple(sorted(learned, key=lambda each: each.surest.nearness, reverse=True)),
+            tuple(sorted(learned, key=lambda one: one.surest.nearness, reverse=True)),
             pairs_shown(content.everything),
             tuple(_decided(table, content.sensitive) for table in content.everything.tables),
         )

@@ -453,8 +453,8 @@ class RiskAssessment:
             raise InputError("a frontier and means are of the risk expected over the dictionaries, not of the worst")
         if (vectors := prod(height + 1 for height in self.originals.space.heights.tolist())) > MAX_VECTORS:
             raise InputError(
-                f"a frontier over {vectors:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "
-                'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
+                f"a frontier over {vectors:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit. "
+                'Give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
 
     def frontier(self, points: int | None = None, progress: Progress = unwatched) -> Frontier:

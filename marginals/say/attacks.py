@@ -41,8 +41,8 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
     """Yield sentences on all that was measured, each part with its heading, which may be empty."""
     for change in attacks.changes:
         yield "", [_change_sentence(attacks.codebook.worded(change))]
-    for name, alone in attacks.apart.items():
-        yield f"{name}:", [*attack_sentences(alone), *_unmeasured(alone)]
+    for name, single in attacks.apart.items():
+        yield f"{name}:", [*attack_sentences(single), *_unmeasured(single)]
     if attacks.note:
         yield "", [Sentence(NOT_EXAMINED, f"Not measured together: {attacks.note}.")]
     elif attacks.changes:
@@ -178,8 +178,8 @@ def register_in_words(readers: RegisterReaders) -> str:
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
     of = "harmful value" if readers.of_harmful else "value"
     if readers.certain:
-        known = f"a {of} of {about}" if readers.of_harmful else about
-        return f"{who}, know {known} for certain of {readers.certain:,} of {readers.people:,} rows."
+        conclusion = f"a {of} of {about}" if readers.of_harmful else about
+        return f"{who}, know {conclusion} for certain of {readers.certain:,} of {readers.people:,} rows."
     if readers.largest_share is not None:
         return (
             f"{who}, give no {of} of {about} of anybody a probability above {100 * readers.largest_share:.1f} percent "
@@ -281,33 +281,35 @@ _LISTED = 8
 """Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
 
 
-def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
-    if told.contradict:
+def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
+    if refusals.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
-    if told.small:
-        yield f"certain, though no table shows it: {_first_of(list(map(_range, told.small)))}"
-    if told.values:
+    if refusals.small:
+        yield f"certain, though no table shows it: {_first_of(list(map(_range, refusals.small)))}"
+    if refusals.values:
         people = [
             f"everybody with {_cell(of.values)} ({number_of(of.rows, 'row')} at least) has {of.sensitive}={of.value}"
-            for of in told.values
+            for of in refusals.values
         ]
         yield f"certain: {_first_of(people)}"
-    if told.tables is not None and told.additions and not told.contradict:
+    if refusals.tables is not None and refusals.additions and not refusals.contradict:
         yield (
-            f"{number_of(told.tables, 'table has', 'tables have')} the published counts; in {told.left:,} "
+            f"{number_of(refusals.tables, 'table has', 'tables have')} the published counts; in {refusals.left:,} "
             "of them none of what is missing would have been published"
         )
     for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
-        additions = ((_outcome(addition, told.least), _missing(addition, in_words)) for addition in told.of(outcome))
+        additions = (
+            (_outcome(addition, refusals.least), _missing(addition, in_words)) for addition in refusals.of(outcome)
+        )
         yield from (f"{_first_of(same)}: {reason}" for reason, same in _by_reason(additions).items())
-    noted = ((addition.note, _missing(addition, in_words)) for addition in told.of(Outcome.NOT_EXAMINED))
+    noted = ((addition.note, _missing(addition, in_words)) for addition in refusals.of(Outcome.NOT_EXAMINED))
     yield from (f"not examined: {_first_of(same)}: {note}" for note, same in _by_reason(noted).items())
-    if told.unnamed:
-        yield f"not examined: {listing(told.unnamed)}, of which the release names no values"
-    if told.margins_not_examined:
-        more_margins = number_of(told.margins_not_examined, "more margin")
+    if refusals.unnamed:
+        yield f"not examined: {listing(refusals.unnamed)}, of which the release names no values"
+    if refusals.margins_not_examined:
+        more_margins = number_of(refusals.margins_not_examined, "more margin")
         yield f"not examined: what is certain in {more_margins} of what is missing"
-    several = "" if told.together else "what several of these refusals prove together, and "
+    several = "" if refusals.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
         yield (
@@ -350,10 +352,10 @@ def _range(cell: "CertainRange") -> str:
     return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
 
 
-def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
-    if told:
+def _ladders(ladders: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
+    if ladders:
         yield "Steps that are fitted to the table, for those who know the given hierarchies too:"
-    for level in told:
+    for level in ladders:
         groups = "its merged group" if level.merged == 1 else f"each of its {level.merged:,} merged groups"
         sentence = f"{groups} holds a value with fewer than {level.fewer_than:,} rows"
         if level.small:
@@ -371,36 +373,36 @@ def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iter
 def _change_sentence(change: "TableChange") -> Sentence:
     before, after = (number_of(rows, "row") for rows in change.rows)
     lines = [f"But {change.parts}."] if change.parts else []
-    for told in change.told:
-        lines += _changed_people(told, change.least)
+    for people in change.told:
+        lines += _changed_people(people, change.least)
     if change.unclear:
         names = ", ".join(map(repr, change.unclear))
         lines.append(
             f"Labels do not tell how the values of {names} overlap; what they stand for together was compared."
         )
-    if change.assumption and any(told.small for told in change.told):
+    if change.assumption and any(people.small for people in change.told):
         lines.append(f"Of a small difference: {change.assumption}.")
     lines.append(f"What these differences do not tell: {change.beyond}.")
     tables = f"From {change.earlier} ({before}) to {change.later} ({after})"
     return Sentence(LOOK, f"{tables}, who holds both knows:", tuple(lines))
 
 
-def _changed_people(told: "ChangedPeople", least: int | None) -> Iterator[str]:
-    cells = f"{number_of(told.cells, 'cell')} that both tell"
+def _changed_people(people: "ChangedPeople", least: int | None) -> Iterator[str]:
+    cells = f"{number_of(people.cells, 'cell')} that both tell"
     small = "" if least is None else f" of fewer than {least:,} rows"
-    number = number_of(told.small, "difference") if told.small else "No difference"
-    if not told.smallest:
+    number = number_of(people.small, "difference") if people.small else "No difference"
+    if not people.smallest:
         yield f"No difference in any of {cells}."
         return
     yield f"{number}{small} in {cells}. The smallest:" if small else f"Of {cells} the smallest differences:"
-    yield from (f"  {_difference(difference)}" for difference in told.smallest)
-    if told.small > len(told.smallest):
-        yield f"  and {told.small - len(told.smallest):,} more"
-    if told.one_value:
-        yield f"Classes in which one sensitive value alone rose or fell ({told.classes:,}), the smallest first:"
-        yield from (f"  {_rise(rise)}" for rise in told.one_value)
-        if told.classes > len(told.one_value):
-            yield f"  and {told.classes - len(told.one_value):,} more"
+    yield from (f"  {_difference(difference)}" for difference in people.smallest)
+    if people.small > len(people.smallest):
+        yield f"  and {people.small - len(people.smallest):,} more"
+    if people.one_value:
+        yield f"Classes in which one sensitive value alone rose or fell ({people.classes:,}), the smallest first:"
+        yield from (f"  {_rise(rise)}" for rise in people.one_value)
+        if people.classes > len(people.one_value):
+            yield f"  and {people.classes - len(people.one_value):,} more"
 
 
 def _difference(change: "CellDifference") -> str:

@@ -98,19 +98,19 @@ class Candidates:
 
     def __init__(self, project: Project, config: ConfigFile, jobs: JobList) -> None:
         self._project, self._config, self._jobs = project, config, jobs
-        self._kept: dict[int, Candidate] = {}
+        self._cache: dict[int, Candidate] = {}
         self._numbering = threading.Lock()
 
     def all(self) -> list[Candidate]:
         """Return the candidates in the order of their searches."""
         folders = {n: folder for n, folder in self._folders().items() if (folder / "found.json").is_file()}
-        self._kept = {number: candidate for number, candidate in self._kept.items() if number in folders}
-        for number in sorted(folders.keys() - self._kept.keys()):
-            found = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
-            self._kept[number] = Candidate(
-                number, folders[number], found["config"], found["answer"], found.get("made_of", {})
+        self._cache = {number: candidate for number, candidate in self._cache.items() if number in folders}
+        for number in sorted(folders.keys() - self._cache.keys()):
+            content = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
+            self._cache[number] = Candidate(
+                number, folders[number], content["config"], content["answer"], content.get("made_of", {})
             )
-        return [self._kept[number] for number in sorted(self._kept)]
+        return [self._cache[number] for number in sorted(self._cache)]
 
     def get(self, number: int) -> Candidate | None:
         """Return the candidate of this number, if there is one."""
@@ -134,15 +134,15 @@ class Candidates:
             if job.state == "stopped" or (job.status and not job.answer):
                 shutil.rmtree(folder, ignore_errors=True)
                 return
-            found = {"config": text, "answer": job.answer, "made_of": made_of if made_of == _digests(inputs) else {}}
-            replace_file(folder / "found.json", json.dumps(found).encode(), PRIVATE)
+            content = {"config": text, "answer": job.answer, "made_of": made_of if made_of == _digests(inputs) else {}}
+            replace_file(folder / "found.json", json.dumps(content).encode(), PRIVATE)
 
         out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
-        job.shown = f"marginals publish {name} --out {out}"
+        job.command = f"marginals publish {name} --out {out}"
         return job
 
-    def found(self) -> Candidate | None:
+    def current(self) -> Candidate | None:
         """Return the candidate of the present config and files; None if there is none."""
         there = [candidate for candidate in self.all() if not candidate.error and candidate.made_of]
         return next((candidate for candidate in reversed(there) if not self.changes(candidate)), None)
@@ -167,11 +167,11 @@ class Candidates:
         reads = config.reads if key is None else (*config.reads, key)
         require_replaceable(folder / out, reads)
         page = StewardFile(beside(folder / out), folder / out, reads)
-        found = open_release(candidate.folder / "release")
-        if identity_of(found.published) != approved:
+        content = open_release(candidate.folder / "release")
+        if identity_of(content.published) != approved:
             raise InputError("this is not the release that you looked at; look at what leaves the house again")
-        published = replace(found.published, title=config.imprint.title, imprint=config.imprint)
-        steward = renamed((candidate.folder / "release-steward.html").read_bytes(), found.published, published)
+        published = replace(content.published, title=config.imprint.title, imprint=config.imprint)
+        steward = renamed((candidate.folder / "release-steward.html").read_bytes(), content.published, published)
         with page.around(steward):
             Release(published).write(folder / out, sign=key)
 
@@ -210,5 +210,5 @@ def _digests(reads: Sequence[Path]) -> dict[str, str]:
 
 def searched_by(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a config that decide what a search finds, by their dotted keys."""
-    told = {".".join(key): value for key, value in flat(settings) if key[0] != "release"}
-    return {key: value for key, value in told.items() if key != "data.reviewed"}
+    dotted = {".".join(key): value for key, value in flat(settings) if key[0] != "release"}
+    return {key: value for key, value in dotted.items() if key != "data.reviewed"}

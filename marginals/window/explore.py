@@ -45,14 +45,14 @@ def show(window: Window, request: Request) -> Response:
     """Return the page."""
     there = releases_in(window.project)
     if not there:
-        said = "There is no release in this folder yet. Publish one, then explore it here."
-        return window.page("sentence.html", "explore", frameless=False, name="Explore a release", sentence=said)
+        sentence = "There is no release in this folder yet. Publish one, then explore it here."
+        return window.page("sentence.html", "explore", frameless=False, name="Explore a release", sentence=sentence)
     name, release = _release(window, request)
     finest, domain, margins = _published_levels(release), release.domain, release.published.everything.margins
     margin = _margin(request, release, finest)
     if not margin:
         margin = dict(next((margin for margin in margins if len(margin) == 2), next(iter(margins), {})))
-    asked = _answer(release, margin)
+    answer = _answer(release, margin)
     return window.page(
         "explore.html",
         "explore",
@@ -69,11 +69,11 @@ def show(window: Window, request: Request) -> Response:
             for a, least in finest.items()
         ],
         unpublished=list(release.published.unpublished),
-        asked=asked,
+        asked=answer,
         margin=margin,
         title=_words(release, margin),
-        cells=[] if asked.frame is None else _cells(asked.frame, list(margin), release.published.codebook),
-        more=max(0, (0 if asked.frame is None else len(asked.frame)) - _SHOWN),
+        cells=[] if answer.frame is None else _cells(answer.frame, list(margin), release.published.codebook),
+        more=max(0, (0 if answer.frame is None else len(answer.frame)) - _SHOWN),
         python=f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})\n"
         f"release.table({margin!r}, bounds=True)",
         query=_query(name, margin),
@@ -138,11 +138,11 @@ def _cells(
     frame: "pd.DataFrame", names: list[str], words: Codebook
 ) -> list[tuple[list[str], float, int, int, bool, float]]:
     """Return the rows that a page shows: labels, estimate, bounds, whether it is exact, and the length of a bar."""
-    listed = frame.head(_SHOWN)
-    longest = lengths([float(frame["value"].max()) if len(listed) else 0.0, *listed["value"].tolist()])[1:]
-    exact = (listed["lower"] == listed["upper"]).tolist()
-    columns = (*(listed[column].tolist() for column in ("value", "lower", "upper")), exact)
-    rows = (row if isinstance(row, tuple) else (row,) for row in listed.index)
+    first = frame.head(_SHOWN)
+    longest = lengths([float(frame["value"].max()) if len(first) else 0.0, *first["value"].tolist()])[1:]
+    exact = (first["lower"] == first["upper"]).tolist()
+    columns = (*(first[column].tolist() for column in ("value", "lower", "upper")), exact)
+    rows = (row if isinstance(row, tuple) else (row,) for row in first.index)
     labels = ([words.word(name, label) for name, label in zip(names, row)] for row in rows)
     return list(zip(labels, *columns, longest))
 
@@ -151,10 +151,10 @@ def download(window: Window, request: Request) -> Response:
     """Return the whole table, as CSV."""
     _, release = _release(window, request)
     margin = _margin(request, release, _published_levels(release))
-    asked = _answer(release, margin)
-    if asked.frame is None:
-        raise InputError(asked.sentence.rstrip("."))
-    frame = asked.frame.reset_index()
+    answer = _answer(release, margin)
+    if answer.frame is None:
+        raise InputError(answer.sentence.rstrip("."))
+    frame = answer.frame.reset_index()
     for attribute in margin:
         frame[attribute] = frame[attribute].astype(str).map(_harmless)
     text = frame.rename(columns=_harmless).to_csv(index=False, lineterminator="\n")

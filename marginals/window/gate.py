@@ -1,7 +1,7 @@
 """The gate lets in whoever has the token, by this machine's own address, from pages of this window.
 
-A browser sends the cookies of 127.0.0.1 to every port of it, so also to servers of others on a machine that is shared with
-them. So all pages lie below a place that nobody can guess, and the cookie is sent to addresses below it alone.
+A browser sends the cookies of 127.0.0.1 to every port, also to servers of other users of the machine. So all pages lie
+below a place that nobody can guess, and the cookie is sent to addresses below it alone.
 """
 
 import hmac
@@ -87,21 +87,21 @@ class Gate:
             return "The address leads out of the window."
         if not _is(request.root_path, self.root):
             return _NOBODY
-        enters, own = self.enters(request), f"http://{self.host}"
+        enters, origin = self.enters(request), f"http://{self.host}"
         is_same = enters or request.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
-        if request.headers.get("Origin", own) != own or not is_same:
+        if request.headers.get("Origin", origin) != origin or not is_same:
             return "The request comes from another page."
         # Another server of this machine may set cookies of our name beside ours.
-        if not enters and not any(_is(given, self.token) for given in request.cookies.getlist(self.cookie)):
+        if not enters and not any(_is(text, self.token) for text in request.cookies.getlist(self.cookie)):
             return _NOBODY
         if request.method == "POST":
             return self._refused_form(request)
         return "" if request.method in ("GET", "HEAD") else "The window takes no such request."
 
     def enters(self, request: Request) -> bool:
-        """Whether this is the address with the token, by which the browser comes in."""
-        asked = request.method == "GET" and request.path == "/"
-        return asked and _is(request.args.get("token", ""), self.token)
+        """Return whether this is the address with the token, by which the browser comes in."""
+        is_entry = request.method == "GET" and request.path == "/"
+        return is_entry and _is(request.args.get("token", ""), self.token)
 
     def _refused_form(self, request: Request) -> str:
         if request.mimetype != "application/x-www-form-urlencoded":
@@ -132,8 +132,8 @@ def guarded(response: Response) -> Response:
     return response
 
 
-def _is(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+def _is(text: str, expected: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), expected.encode())
 
 
 def _leads_astray(path: str) -> bool:

@@ -46,7 +46,7 @@ class Job:
 
     number: int
     kind: str
-    shown: str
+    command: str
     process: Any = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
     progress: tuple[str, int, int] = ("starting", 0, 0)
@@ -58,7 +58,7 @@ class Job:
 
     @property
     def runs(self) -> bool:
-        """Whether it is still at work."""
+        """True while it is at work."""
         return not self.done.is_set()
 
     @property
@@ -68,13 +68,13 @@ class Job:
 
     @property
     def state(self) -> str:
-        """Whether it runs, is done, failed or was stopped."""
+        """State: it runs, is done, failed or was stopped."""
         if self.status is None:
             return "runs"
         return "done" if self.status == 0 else "stopped" if self.is_stopped or self.status < 0 else "failed"
 
     @property
-    def said(self) -> str:
+    def news(self) -> str:
         """The progress in words."""
         task, done, total = self.progress
         return f"{task}: {done:,} of {total:,}" if total else f"{task}: {done:,}" if done else task

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import tomlkit
@@ -15,7 +14,7 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
-from marginals.named_rules import rules_of
+from marginals.named_rules import named_rule
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.publishing.wanted import WEIGHT
 from marginals.say.claims import MEANINGS, claim_meaning, claim_title
@@ -39,13 +38,8 @@ def _counted_by(preset: Preset) -> tuple[str, str, str]:
 _TYPED = "diversity:"
 """Beginning of the name of a field with the diversity of a column."""
 
-KINDS = (
-    ("entropy", "l", "What readers conclude about a person stays as uncertain as between l equally likely values."),
-    ("distinct", "l", "At least l values stay possible for everybody."),
-    ("simple", "l", "No value becomes likelier than 1 in l."),
-    ("recursive", "c,l", "The likeliest value is less than c times as likely as the l-th and all rarer ones together."),
-)
-"""Kinds of diversity that the form explains."""
+KINDS = ("entropy:", "distinct:", "simple:", "recursive:")
+"""Beginnings of demands that the form offers, beside the named ones."""
 
 
 def show(window: Window, _request: Request) -> Response:
@@ -53,18 +47,15 @@ def show(window: Window, _request: Request) -> Response:
     config, counted = window.config(), window.counting.table()
     policy, table, used = config.policy, counted.value, config.source.used
     sensitive = sensitive_of(config)
-    stated = _stated_diversities(window, sensitive)
-    words = partial(_claims, sensitive, [name for name, column in used.items() if column.counts_missing], table)
+    diversities = _stated_diversities(window, sensitive)
+    counts_missing = [name for name, column in used.items() if column.counts_missing]
     offers = []
     for choice in CHOICES:
-        demands = choice.diversities(stated, sensitive)
-        counts = choice.counts(preset_of(policy))
-        is_demanded = demands.items() <= stated.items() and all(getattr(policy, key) == k for key, k in counts.items())
+        demands, counts = choice.diversities(diversities, sensitive), choice.counts(preset_of(policy))
+        is_demanded = demands.items() <= diversities.items() and all(getattr(policy, k) == n for k, n in counts.items())
         shares = costs(table, choice.k, choice.least_cell, demands)
-        claims = words(choice.policy(policy, demands))
-        offers.append({"choice": choice, "claims": claims, "shares": shares, "is_demanded": is_demanded})
-    rules = _listed(window.file.plain.get("privacy", {}).get("rules"))
-    texts = {name: text for name, text in stated.items() if isinstance(text, str) and text != NO_DIVERSITY}
+        offers.append({"choice": choice, "shares": shares, "is_demanded": is_demanded})
+    texts = {name: text for name, text in diversities.items() if isinstance(text, str) and text != NO_DIVERSITY}
     preset = preset_of(policy)
     return window.page(
         "policy.html",
@@ -75,15 +66,14 @@ def show(window: Window, _request: Request) -> Response:
         is_custom=not any(offer["is_demanded"] for offer in offers),
         now=costs(table, policy.least("k_link") or 1, policy.least(preset.of_cells), texts),
         counts=[(key, MEANINGS[key.replace("_", "-")], getattr(policy, key)) for key in _counted_by(preset)],
-        kinds=KINDS,
-        demands=[*DEMANDS, *(f"{kind}:" for kind, *_ in KINDS), NO_DIVERSITY],
-        diversities=[(name, stated.get(name) or PROPOSED) for name in sensitive],
+        demands=[*DEMANDS, *KINDS, NO_DIVERSITY],
+        diversities=[(name, diversities.get(name) or PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
         word=(Codebook() if table is None else table.codebook).word,
-        rules=[(rules_of(name)[0], name in rules) for name in RULES],
+        rules=[(named_rule(name), named_rule(name) in policy.named_rules) for name in RULES],
         sensitive=sensitive,
-        claims=words(policy),
+        claims=_claims(policy, sensitive, counts_missing, table),
     )
 
 
@@ -92,12 +82,8 @@ def _stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str
     return demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
 
 
-def _listed(value: Any) -> list[str]:
-    return [] if value is None else [value] if isinstance(value, str) else list(value)
-
-
 def _claims(
-    sensitive: Sequence[str], counts_missing: Sequence[str], table: Table | None, policy: Policy
+    policy: Policy, sensitive: Sequence[str], counts_missing: Sequence[str], table: Table | None
 ) -> list[tuple[str, str]]:
     harm = {} if table is None else table.harm
     try:
@@ -125,8 +111,7 @@ def save(window: Window, request: Request) -> Response:
         for key, value in counts.items():
             put(privacy, key, value)
         _put_diversity(privacy, typed)
-        files = [rule for rule in _listed(privacy.get("rules")) if rule not in RULES]
-        put(privacy, "rules", [*files, *rules])
+        put(privacy, "rules", rules)
 
     return _chosen(window, window.edit(request, change, "/policy", sentence="The policy is written."))
 
@@ -201,9 +186,9 @@ def _number(bound: Fraction) -> int | float:
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
     """Write one text if all sensitive attributes have the same, else one for each; lists by level stay as they are."""
-    stated = privacy.get("diversity", {})
-    listed = stated.items() if isinstance(stated, dict) else ()
-    lists: dict[str, object] = {name: value for name, value in listed if isinstance(value, list)}
+    diversities = privacy.get("diversity", {})
+    entries = diversities.items() if isinstance(diversities, dict) else ()
+    lists: dict[str, object] = {name: value for name, value in entries if isinstance(value, list)}
     if not of_each and not lists:
         return
     wanted = {**{name: text for name, text in of_each.items() if text}, **lists}
@@ -256,8 +241,8 @@ def save_wanted(window: Window, request: Request) -> Response:
     def change(document: tomlkit.TOMLDocument) -> None:
         now = list(document.unwrap().get("search", {}).get("wanted", []))
         entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
-        known = {frozenset(entry["attributes"]) for entry in entries}
-        entries += [{"attributes": names} for pair, names in pairs.items() if pair not in known]
+        pairs_now = {frozenset(entry["attributes"]) for entry in entries}
+        entries += [{"attributes": names} for pair, names in pairs.items() if pair not in pairs_now]
         if entries == now:
             return
         search = section(document, "search")

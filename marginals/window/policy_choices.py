@@ -1,7 +1,6 @@
 """Three policies to choose from, for a public file, for researchers, and a strict one: what each demands and costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 from typing import NamedTuple
 
@@ -12,11 +11,11 @@ from checks.diversity.registry import PRESETS, parse_diversity
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.config.presets import Preset, preset_of
+from marginals.config.presets import Preset
 from marginals.messages import share_in_words
 from marginals.names import number_of
 from marginals.publishing.harmful import about_harm, known_values
-from marginals.publishing.policy import NO_DIVERSITY, Policy
+from marginals.publishing.policy import NO_DIVERSITY
 from marginals.recoding.lattice import failing_classes
 from marginals.tables.attribute import Attribute, Harm
 from marginals.tables.table import Table
@@ -41,7 +40,7 @@ class PolicyChoice(NamedTuple):
 
     @property
     def sureness(self) -> str:
-        """How much surer anybody can become of a sensitive value, in words."""
+        """The most that anybody can become surer of a sensitive value, in words."""
         odds = PRESETS[self.key]
         return (
             f"the odds of a sensitive value at most {odds.times} times those of all rows, unless at most {odds.percent} "
@@ -52,20 +51,13 @@ class PolicyChoice(NamedTuple):
         """Return the least counts that it demands, by their keys in [privacy]."""
         return {"k_link": self.k, preset.of_all: self.k, preset.of_cells: self.least_cell}
 
-    def diversities(self, stated: Mapping[str, object], sensitive: Sequence[str]) -> dict[str, str]:
+    def diversities(self, present: Mapping[str, object], sensitive: Sequence[str]) -> dict[str, str]:
         """Return a demand for each sensitive column, but for those with a list by level.
 
-        stated: the present demands; one that somebody typed stays.
+        present: the demands now; one that somebody typed stays.
         """
-        texts = {name: now for name in sensitive if isinstance(now := stated.get(name, self.key) or self.key, str)}
+        texts = {name: now for name in sensitive if isinstance(now := present.get(name, self.key) or self.key, str)}
         return {name: self.key if now in _PROPOSALS else now for name, now in texts.items()}
-
-    def policy(self, before: Policy, demands: Mapping[str, str]) -> Policy:
-        """Return the policy that it makes of another. demands: its diversities. Raises as `Policy` does."""
-        stated = before.diversity if isinstance(before.diversity, Mapping) else {}
-        lists = {name: texts for name, texts in stated.items() if not isinstance(texts, str)}
-        least = self.counts(preset_of(before))
-        return replace(before, diversity={**demands, **lists} or None, **least)  # type: ignore[arg-type]
 
 
 CHOICES = (
@@ -110,7 +102,7 @@ def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
 class Share(NamedTuple):
     """The percentage of a table that keeps a demand, and a sentence without values."""
 
-    kept: float
+    percent: float
     sentence: str
 
 
@@ -139,8 +131,10 @@ def _costs(table: Table, k: int, least_cell: int | None, demands: Mapping[str, s
     for name, demand in demands.items():
         fails = np.concatenate([_failing(table, first, name, demand) for first in public] or [np.zeros(0, dtype=bool)])
         if fails.any():
-            known = f"In {fails.sum():,} of {len(fails):,} groups by one column too much would be known about {name}."
-            shares.append(Share(_kept(int(fails.sum()), len(fails)), known))
+            sentence = (
+                f"In {fails.sum():,} of {len(fails):,} groups by one column too much would be known about {name}."
+            )
+            shares.append(Share(_percent(int(fails.sum()), len(fails)), sentence))
         elif len(fails):
             satisfied.setdefault(len(fails), []).append(name)
     for of, names in satisfied.items():
@@ -152,10 +146,10 @@ def _merging(counts: CountArray, least: int, what: str) -> list[Share]:
     small, of = int((counts < least).sum()), len(counts)
     rows, have = number_of(least, "row"), "has" if small == 1 else "have"
     sentence = f"{small:,} of {of:,} {what} {have} fewer than {rows}, and must merge or stay out."
-    return [Share(_kept(small, of), sentence if small else f"All {of:,} {what} have at least {rows}.")] if of else []
+    return [Share(_percent(small, of), sentence if small else f"All {of:,} {what} have at least {rows}.")] if of else []
 
 
-def _kept(failing: int, of: int) -> float:
+def _percent(failing: int, of: int) -> float:
     return round(100 * (of - failing) / of, 2)
 
 

@@ -138,7 +138,7 @@ class Project:
         return folder
 
     def held(self) -> AbstractContextManager[None]:
-        """While this lasts no other window has the project. Raises InputError where one does.
+        """Return a context in which no other window has the project. Raises InputError if one has.
 
         A release alone is only read, by as many as want to.
         """
@@ -170,7 +170,7 @@ def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[
 
 
 def _leads_out(folder: Path, text: str) -> bool:
-    """Whether a text, taken for a file, a folder or a glob, means anything outside of a folder."""
+    """Return whether a text, taken for a file, a folder or a glob, means anything outside of a folder."""
     if "\0" in text or len(text) > 4096:
         return False
     path = folder / text
@@ -236,7 +236,7 @@ class ConfigFile:
     def __init__(self, project: Project, path: Path) -> None:
         self.project, self.path = project, path
         self._lock = threading.RLock()
-        self._kept: tuple[str, Config] | None = None
+        self._cache: tuple[str, Config] | None = None
 
     @property
     def text(self) -> str:
@@ -252,13 +252,13 @@ class ConfigFile:
         """The config; of another text than stands there, if one is given. Raises InputError."""
         content = self.text if text is None else text
         stamp = self._version_of(content)
-        cached = self._kept
+        cached = self._cache
         if cached is not None and cached[0] == stamp:
             return cached[1]
         self.project.require_inside(content)
         config = config_of(self.path, content)
         if not (config.population or config.source.ladders):
-            self._kept = (stamp, config)  # it follows from the text and the hierarchy files alone
+            self._cache = (stamp, config)  # it follows from the text and the hierarchy files alone
         return config
 
     def problem(self, text: str | None = None) -> str:
@@ -334,8 +334,8 @@ class ConfigFile:
                 replace_file(self.path, text.encode(), PRIVATE)
             name = self.path.name
             lines = difflib.unified_diff(now.splitlines(), text.splitlines(), name, name, lineterm="", n=1)
-            told = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
-            return f"{name}\n{told}" if told else ""
+            difference = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
+            return f"{name}\n{difference}" if difference else ""
 
 
 def section(document: Any, *names: str) -> Any:

@@ -62,7 +62,7 @@ class OpenPoint(NamedTuple):
 
 def show(window: Window, request: Request) -> Response:
     """Return the page."""
-    config, found = window.config(), window.candidates.found()
+    config, candidate = window.config(), window.candidates.current()
     there, folder = releases_in(window.project), window.project.folder
     chosen = request.args.get("release", "")
     chosen = chosen if chosen in there else there[0] if there else ""
@@ -72,12 +72,12 @@ def show(window: Window, request: Request) -> Response:
         "publish",
         counted=window.counting.table(),
         imprint=config.imprint,
-        points=_open_points(window, found),
+        points=_open_points(window, candidate),
         whose=_unit(config.source.unit.columns, config.source.rows_per_person),
         looked=LOOKED,
-        found=found,
-        decision=None if found is None or found.decision is None else decision_words(found.decision),
-        unpublished={} if found is None else found.answer.get("unpublished") or {},
+        found=candidate,
+        decision=None if candidate is None or candidate.decision is None else decision_words(candidate.decision),
+        unpublished={} if candidate is None else candidate.answer.get("unpublished") or {},
         jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
@@ -90,9 +90,9 @@ def show(window: Window, request: Request) -> Response:
     )
 
 
-def _open_points(window: Window, found: Candidate | None) -> list[OpenPoint]:
+def _open_points(window: Window, candidate: Candidate | None) -> list[OpenPoint]:
     config, table, points = window.config(), window.counting.table().value, list[OpenPoint]()
-    if found is None:
+    if candidate is None:
         sentence = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
         if (candidates := window.candidates.all()) and (changes := window.candidates.changes(candidates[-1])):
             sentence += f" Changed since candidate {candidates[-1].number}: {', '.join(changes)}."
@@ -140,16 +140,16 @@ def _unit(people: Sequence[str], most: Any) -> str:
 def publish(window: Window, request: Request) -> Response:
     """Write the release that was looked at; a form that was filled in beside another one is refused."""
     form, folder = request.form, window.project.folder
-    out, found = _folder_name(window, form.get("out", "").strip() or "release"), window.candidates.found()
+    out, candidate = _folder_name(window, form.get("out", "").strip() or "release"), window.candidates.current()
     place = folder / f"{out}-checklist.txt"
     if place.exists() and not (place.is_file() and place.read_bytes().startswith(_TITLE.encode())):
         raise InputError(f"{place.name} is there already, and is no list of this kind; move it, or name another folder")
-    points, sign = _open_points(window, found), _SECRET if form.get("sign") else None
+    points, sign = _open_points(window, candidate), _SECRET if form.get("sign") else None
     if wrong := next((point for point in points if point.is_must), None):
         raise InputError(wrong.sentence.rstrip("."))
     if "looked" not in form:
         raise InputError(f'look at what is published, then tick "{LOOKED}"')
-    if found is None or found.decision is None or form.get("approved") != found.identity:
+    if candidate is None or candidate.decision is None or form.get("approved") != candidate.identity:
         raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
     if sign is not None and (problem := _why_unsigned(window)):
         raise InputError(problem)
@@ -165,8 +165,8 @@ def publish(window: Window, request: Request) -> Response:
     config = window.config()
     config.require_collections()
     approval = Approval(
-        found.decision,
-        found.digest,
+        candidate.decision,
+        candidate.digest,
         {name: attribute.role.value for name, attribute in config.source.attributes.items()},
         is_reviewed=not config.unconfirmed,
         names={office: " ".join(form.get(field, "").split()) for field, office in OFFICES.items()},
@@ -177,16 +177,16 @@ def publish(window: Window, request: Request) -> Response:
         write_keys(folder / sign, reads=config.reads)
         keep = "keep it to yourself, and keep a copy"
         window.say(f"{sign} signs your releases: {keep}. {_PUBLIC} is for your readers.")
-    window.candidates.publish(found, found.identity, out, sign)
+    window.candidates.publish(candidate, candidate.identity, out, sign)
     name = config.path.name
     lines = [f"{_TITLE}: {out}, from {name}, {date.today()}", *approval_lines(approval, out), "Open:"]
     content = "\n".join([*lines, *(f"[ ] {point.sentence}" for point in points), ""])
     replace_file(place, content.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
     command = ["marginals", "publish", name, "--out", out, *(["--sign", sign] if sign else [])]
     written = (
-        f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
+        f"The release is written to the folder {out}, as you looked at it: {number_of(len(candidate.tables), 'table')}."
     )
-    window.say(f"{written} {verdict_line(found.decision)}", shlex.join(command))
+    window.say(f"{written} {verdict_line(candidate.decision)}", shlex.join(command))
     return _verified(window, out)
 
 
@@ -217,7 +217,7 @@ def attack(window: Window, request: Request) -> Response:
 
 def _begun(window: Window, name: str, command: list[str], sentence: str, wait: float) -> Response:
     job = window.jobs.command(command[0], command)
-    window.say(sentence, job.shown)
+    window.say(sentence, job.command)
     job.done.wait(wait)
     return window.back(f"/publish?release={quote(name)}")
 

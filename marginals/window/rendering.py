@@ -38,10 +38,10 @@ def script() -> bytes:
 
 @cache
 def _environment() -> "jinja2.Environment":
-    made = environment("marginals.window", "marginals.pages")
-    made.filters["thousands"] = lambda number: f"{number:,}"
-    made.globals.update(signs=SIGNS)
-    return made
+    templates = environment("marginals.window", "marginals.pages")
+    templates.filters["thousands"] = lambda number: f"{number:,}"
+    templates.globals.update(signs=SIGNS)
+    return templates
 
 
 class FieldError(InputError):
@@ -92,8 +92,8 @@ class Form(NamedTuple):
 
     def wrong(self, name: str) -> Markup:
         """Return the sentence at a field that was refused, in an element that may stand wherever a field may."""
-        said = Markup('<span class="wrong" id="refused">{}</span>').format(self.sentence)
-        return said if self.field == name else Markup("")
+        sentence = Markup('<span class="wrong" id="refused">{}</span>').format(self.sentence)
+        return sentence if self.field == name else Markup("")
 
     def unfold(self, *names: str) -> Markup:
         """Return the attribute that unfolds a part with a refused field. names: its fields; none: all of the form."""

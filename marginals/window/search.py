@@ -20,11 +20,13 @@ from marginals.window.window import Window
 def show(window: Window, _request: Request) -> Response:
     """Return the page."""
     candidates, settings = window.candidates.all(), window.file.plain
-    config, found, job = window.config(), window.candidates.found(), window.jobs.latest(SEARCH)
+    config, candidate_now, job = window.config(), window.candidates.current(), window.jobs.latest(SEARCH)
     analyses = config.policy.analyses
-    pairs = [each.attributes for each in analyses if len(each.attributes) == 2 and each.weight > AS_THE_REST]
-    kinds = {} if found is None else found.kinds
-    asked = [(*pair, kinds.get(pair, "unpublished") if found else "") for pair in pairs]
+    pairs = [
+        analysis.attributes for analysis in analyses if len(analysis.attributes) == 2 and analysis.weight > AS_THE_REST
+    ]
+    kinds = {} if candidate_now is None else candidate_now.kinds
+    questions = [(*pair, kinds.get(pair, "unpublished") if candidate_now else "") for pair in pairs]
     return window.page(
         "search.html",
         "search",
@@ -33,12 +35,12 @@ def show(window: Window, _request: Request) -> Response:
             (candidate, window.candidates.changes(candidate), _obstacles(candidate), _lines_of(candidate))
             for candidate in reversed(candidates)
         ],
-        found=found,
-        useful="" if found is None or found.decision is None else useful_line(found.decision),
+        found=candidate_now,
+        useful="" if candidate_now is None or candidate_now.decision is None else useful_line(candidate_now.decision),
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
-        questions=[*asked, *[("", "", "")] * max(QUESTIONS - len(asked), 1)],
-        others=[TIMES.join(each.attributes) for each in analyses if each.attributes not in pairs],
+        questions=[*questions, *[("", "", "")] * max(QUESTIONS - len(questions), 1)],
+        others=[TIMES.join(analysis.attributes) for analysis in analyses if analysis.attributes not in pairs],
         presets=list(PRESETS.values()),
         preset=preset_of(config.policy),
     )

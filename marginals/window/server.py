@@ -35,9 +35,6 @@ _AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)
 ROUTES: Routes = (*_STEWARD_ROUTES, *explore.ROUTES)
 """Method, address, and what answers it."""
 
-_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
-"""Methods that are printed by their names; another may hold anything."""
-
 
 class Application:
     """A window as a WSGI application."""
@@ -74,8 +71,7 @@ class Application:
         except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
             refusal = "The request cannot be read."
         if refusal:
-            method = request.method if request.method in _METHODS else "another method"
-            print(f"refused: {method}: {refusal}", file=sys.stderr)
+            print(f"refused: {refusal}", file=sys.stderr)
             return _bare("Refused", 403, refusal)
         try:
             if gate.enters(request):
@@ -127,8 +123,8 @@ def _stop_job(window: Window, request: Request, number: int) -> Response:
 
 def _stop(window: Window, _request: Request) -> Response:
     window.stopping.set()
-    said = "What was written stays. Open it again with: marginals open."
-    return _bare("The window is closed", 200, said, root=window.gate.root)
+    sentence = "What was written stays. Open it again with: marginals open."
+    return _bare("The window is closed", 200, sentence, root=window.gate.root)
 
 
 def _begun(sentence: str) -> str:
@@ -192,7 +188,7 @@ def serve(project: Project, announce: Callable[[str], None]) -> None:
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
-            with _shown(project, gate.address):
+            with _browser_open(project, gate.address):
                 window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:
@@ -208,7 +204,7 @@ def _refuse(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 -
 
 
 @contextlib.contextmanager
-def _shown(project: Project, address: str) -> Iterator[None]:
+def _browser_open(project: Project, address: str) -> Iterator[None]:
     """Open a browser by a page that only its owner may read, because everybody can see the command line of a browser.
 
     The page is there while this lasts. For a release alone it is in the folder for temporary files.

@@ -1,4 +1,4 @@
-"""The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
+"""The table: its columns with their roles, and whose rows they are."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,6 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.config.questions import guesses_in, questions_of, without_question
 from marginals.errors import InputError
-from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.people import columns_of
 from marginals.window.project import OlderVersionError, keep_diversity, put, section, sensitive_in
@@ -32,8 +31,8 @@ def show(window: Window, request: Request) -> Response:
         return window.page("begin.html", "table", table=window.project.table, job=job)
     if window.file.problem():
         return show_text(window, request)
-    columns, assessed, table = window.counting.columns(), window.counting.assessed(), window.counting.table(0)
-    config, counted, risk = window.config(), columns.value or {}, assessed.value
+    columns, table = window.counting.columns(), window.counting.table(0)
+    config, counted = window.config(), columns.value or {}
     attributes = config.source.attributes
     reasons = guesses_in(window.file.text, attributes)
     rows = list[dict[str, Any]]()
@@ -43,9 +42,6 @@ def show(window: Window, request: Request) -> Response:
             counts = counts._replace(kind="values, which name people", values=())
         why = reasons[name].why if name in reasons else ""
         rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
-    risks = list[str]()
-    if risk is not None:
-        risks = [*assessment_lines(risk.assessment), *reidentification_lines(risk.reidentification, risk.uniqueness)]
     return window.page(
         "table.html",
         "table",
@@ -58,11 +54,9 @@ def show(window: Window, request: Request) -> Response:
         person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
-        assessed=assessed,
-        risks=risks,
         values_of={row["name"]: row["counts"].values for row in rows if row["counts"] is not None},
         problem=columns.problem or table.problem,
-        awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
+        awaited=columns.is_awaited or table.is_awaited,
         asked=questions_of((name, guess.question, attributes[name].role) for name, guess in config.unconfirmed.items()),
         unconfirmed=bool(config.unconfirmed),
         missing=", ".join(f'"{token}"' for token in config.source.missing),
@@ -77,7 +71,7 @@ def begin(window: Window, _request: Request) -> Response:
         raise InputError("there is a config already")
     config = window.file.path
     job = window.jobs.command("init", ["init", table.name, "--out", config.name])
-    window.say("The program reads the table.", job.shown)
+    window.say("The program reads the table.", job.command)
     job.done.wait(20)
     if job.state == "failed":
         window.say(job.sentence, is_problem=True)
@@ -91,8 +85,8 @@ def save_roles(window: Window, request: Request) -> Response:
     form, attributes = request.form, window.config().source.attributes
     moved = dict.fromkeys(form.getlist("column"), form.get("to", ""))
     roles = moved or {key.removeprefix("role:"): value for key, value in form.items() if key.startswith("role:")}
-    if not set(roles.values()) <= (known := {role.value for role in Role}):
-        raise InputError(f"a role is one of {', '.join(sorted(known))}")
+    if not set(roles.values()) <= (names_of_roles := {role.value for role in Role}):
+        raise InputError(f"a role is one of {', '.join(sorted(names_of_roles))}")
 
     def change(document: tomlkit.TOMLDocument) -> None:
         _give_roles(document, roles)

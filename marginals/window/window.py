@@ -4,7 +4,7 @@ import contextlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -17,7 +17,6 @@ from werkzeug.wrappers import Request, Response
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
-from marginals.publishing.single_tables import Assessed, assess
 from marginals.tables.attribute import Codebook, Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
@@ -44,7 +43,7 @@ class CountingResult(Generic[Value]):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether it is being worked out."""
+        """True while it is being worked out."""
         return not self.problem and (self.value is None or not self.current)
 
 
@@ -72,13 +71,8 @@ class Counting:
         self._config = config
         self._pool = ThreadPoolExecutor(1, "counting")
         self._latest: dict[str, tuple[str, Future[CountingResult[Any]]]] = {}
-        self._values: dict[str, tuple[str, Any]] = {}
+        self._values: dict[str, Any] = {}
         self._lock = threading.Lock()
-        self._work: dict[str, Callable[[Config], Any]] = {
-            "table": lambda config: config.read_table(),
-            "columns": _columns,
-            "assess": self._assess,
-        }
 
     def table(self, wait: float = WAIT) -> CountingResult[Table]:
         """Return the table as publishing would read it."""
@@ -88,57 +82,42 @@ class Counting:
         """Return the columns of the file by name."""
         return self._result("columns", wait)
 
-    def assessed(self, wait: float = 0.0) -> CountingResult[Assessed]:
-        """Return the risks of the table itself, as `marginals assess` prints them."""
-        self.table(0)  # counted before, in the one thread
-        return self._result("assess", wait)
-
     def close(self) -> None:
         """Begin nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _assess(self, config: Config) -> Assessed:
-        key, table = self._values.get("table", ("", None))
-        current = table if key == _key(config, "table") else config.read_table()
-        return assess(current, config.policy, None, config.read_population())
-
     def _result(self, kind: str, wait: float) -> CountingResult[Any]:
-        _, earlier = self._values.get(kind, ("", None))
+        earlier = self._values.get(kind)
         try:
             config = self._config.read()
         except MarginalsError as error:
             return CountingResult(earlier, False, str(error))
         key = _key(config, kind)
         with self._lock:
-            asked, future = self._latest.get(kind, ("", None))
-            if future is None or asked != key:
+            key_before, future = self._latest.get(kind, ("", None))
+            if future is None or key_before != key:
                 if future is not None:
                     future.cancel()
-                future = self._pool.submit(self._count, kind, key, config)
+                future = self._pool.submit(self._count, kind, config)
                 self._latest[kind] = key, future
         with contextlib.suppress(TimeoutError, CancelledError):
             return future.result(timeout=wait)
         return CountingResult(earlier, False)
 
-    def _count(self, kind: str, key: str, config: Config) -> CountingResult[Any]:
+    def _count(self, kind: str, config: Config) -> CountingResult[Any]:
         try:
-            value = self._work[kind](config)
+            self._values[kind] = value = config.read_table() if kind == "table" else _columns(config)
         except MarginalsError as error:
             return CountingResult(problem=str(error))
         except MemoryError:
             return CountingResult(problem="counting the table needs more memory than there is")
-        self._values[kind] = key, value
         return CountingResult(value)
 
 
 def _key(config: Config, kind: str) -> str:
     source = config.source
-    parts: dict[str, tuple[object, ...]] = {
-        "table": (source, config.k),
-        "assess": (source, config.policy, config.population),
-        "columns": (source.origin, source.form, source.missing, source.decimal, Codebook.of(source.attributes)),
-    }
-    digest = sha256(repr((kind, parts[kind])).encode())
+    of_columns = (source.origin, source.form, source.missing, source.decimal, Codebook.of(source.attributes))
+    digest = sha256(repr((source, config.k) if kind == "table" else of_columns).encode())
     for file in (file for read in config.reads if read != config.path for file in files_at(read)):
         status = file.stat()
         digest.update(f"{file}:{status.st_mtime_ns}:{status.st_size};".encode())
@@ -198,10 +177,10 @@ BEHIND = (("levels", "Levels"), ("explore", "Explore"))
 
 
 class FlashMessage(NamedTuple):
-    """A sentence for the next page. shown: the command or edit that it is about. is_problem: whether something failed."""
+    """A sentence for the next page. command: the command or edit that it is about. is_problem: whether something failed."""
 
     sentence: str
-    shown: str = ""
+    command: str = ""
     is_problem: bool = False
 
 
@@ -222,7 +201,7 @@ class Window:
 
     @property
     def has_config(self) -> bool:
-        """Whether there is a config, be it one with errors."""
+        """True if there is a config, be it one with errors."""
         return self.project.config is not None and self.project.config.exists()
 
     @property
@@ -240,8 +219,8 @@ class Window:
         """Begin all counts for the first page while the browser opens."""
         if self.has_config:
             self.candidates.clear_leftovers()
-            for count in (self.counting.table, self.counting.columns, self.counting.assessed):
-                count(0)
+            self.counting.table(0)
+            self.counting.columns(0)
 
     def close(self) -> None:
         """End all work."""
@@ -298,12 +277,12 @@ class Window:
         if (running := self.jobs.latest("search")) is not None and running.runs:
             raise InputError("a search is at work; stop it, or wait until it is done")
         job = self.candidates.search()
-        self.say("The search is at work.", job.shown)
+        self.say("The search is at work.", job.command)
         job.done.wait(0.3)
 
     @property
     def is_refused(self) -> bool:
-        """Whether a form comes back to whoever sent it."""
+        """True if a form comes back to whoever sent it."""
         return bool(self._refused)
 
     def choose(self) -> None:
@@ -348,8 +327,8 @@ class Window:
     def conflict(self, request: Request) -> Response:
         """Return a page that says that another edit came first, with the config as it is now and the text that was typed."""
         step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
-        shown = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:]}
-        return self.page("conflict.html", "", 409, **shown)
+        content = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:]}
+        return self.page("conflict.html", "", 409, **content)
 
 
 def _digest(settings: object) -> str:

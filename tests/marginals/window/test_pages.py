@@ -32,17 +32,6 @@ def labels_of(browser: Browser, name: str) -> tuple[tuple[str, ...], ...]:
     return browser.window.config().read_table().domain.hierarchy(name).labels
 
 
-def test_the_table_page_shows_columns_with_roles_and_what_the_table_gives_away(browser: Browser) -> None:
-    page = browser.until("/table", "prosecutor, who")
-    for name in ("age", "sex", "town", "disease"):
-        assert f'name="role:{name}"' in page
-    assert "600 rows count" in page
-    assessed = browser.window.counting.assessed(5).value
-    assert assessed is not None
-    assert assessed.reidentification is not None
-    assert f"{assessed.reidentification.prosecutor.average:.3g} on average" in page
-
-
 def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
     path = browser.window.file.path
     before = "# mine\n" + CONFIG.replace('role = "sensitive"', 'role = "sensitive"  # by law')

@@ -105,7 +105,7 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     looked = browser.fields_of(browser.page("/publish"), "/publish") | {"looked": "yes"}
     assert "other" in problem_of(browser.send("/publish", {**looked, "out": "other"}))
     assert (other / "note.txt").read_text() == "mine"
-    found = browser.window.candidates.found()
+    found = browser.window.candidates.current()
     assert found is not None
     for file, change, name in (
         (folder / "people.csv", b"\n30,f,Aix,flu", "people.csv"),
@@ -117,7 +117,7 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
         assert "Nothing was searched" in problem
         assert f"Changed since candidate 1: {name}." in problem
         file.write_bytes(before)
-        assert browser.window.candidates.found() is not None
+        assert browser.window.candidates.current() is not None
     assert "what you looked at" in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
     browser.search(k_link=60)
     assert "what you looked at" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
@@ -266,18 +266,6 @@ def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_pr
     browser.post("/search", {})
     browser.until("/search", "Found: ")
     assert "disease" in browser.page("/publish")
-
-
-def test_risks_are_those_of_the_table_with_the_roles_that_it_has_now(browser: Browser) -> None:
-    """They were of the table as it was counted before, where nobody had asked for its rows since."""
-    counting, path = browser.window.counting, browser.window.file.path
-    before = counting.assessed(60).value
-    path.write_text(
-        CONFIG.replace('[attributes.town]\nrole = "quasi-identifier"', '[attributes.town]\nrole = "ignored"')
-    )
-    config = browser.window.config()
-    expected = marginals.recoding.assess(config.read_table(), config.policy, None, config.read_population())
-    assert repr(counting.assessed(60).value) == repr(expected) != repr(before)
 
 
 def step_states(page: str) -> dict[str, str]:
