@@ -42,6 +42,7 @@ Keys = Mapping[str, Key]
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
     "search.max_cells": "search.max_attributes bounds a margin",
+    "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",

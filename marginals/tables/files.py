@@ -1,5 +1,6 @@
 """Files of one table, CSV, Parquet or of another program: looked at before anything is read."""
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,12 +17,11 @@ from marginals.tables.csv_text import (
     MOST_COLUMNS,
     PLAIN,
     FileForm,
-    Scan,
     below_the_table,
     broken_row,
     likely_form,
-    scan,
     too_many_columns,
+    unsafe_line,
 )
 from marginals.tables.distinct_rows import (
     DistinctRows,
@@ -207,8 +207,8 @@ def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) 
 
 
 _CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
-_CHUNK = 1_000_000
-"""Rows that are read at a time, so that a table larger than memory can be counted."""
+_CELLS = 16_000_000
+"""Cells that are read at a time, so that a table larger than memory can be counted."""
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> "Files":
@@ -311,17 +311,17 @@ class CsvFiles(InOrder):
         return self.layouts[self.paths[0]].names
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, or has twice, and for refusals of `scan`."""
+        """Raise InputError for a column that some file lacks, or has twice, and for what is no row."""
         for path, layout in self.layouts.items():
             for column in columns:
                 _check_column(path, column, layout.names, self.paths[0])
-        if refusal := next((scanned.refusal for scanned in self.scans.values() if scanned.refusal), None):
+        if refusal := next(filter(None, self.refusals), None):
             raise refusal
 
     @cached_property
-    def scans(self) -> Mapping[Path, Scan]:
-        """Result of one pass over each file."""
-        return {path: scan(path, self.form, layout) for path, layout in self.layouts.items()}
+    def refusals(self) -> Sequence[InputError | None]:
+        """Refusal of each file, if it holds something besides rows."""
+        return [unsafe_line(path, self.form, layout) for path, layout in self.layouts.items()]
 
     def first_rows(self, count: int) -> "pd.DataFrame":
         """Return at most so many rows at the beginning of the first file."""
@@ -331,7 +331,7 @@ class CsvFiles(InOrder):
     def chunks(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read one of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
         is_whole = False
-        for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CHUNK):
+        for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CELLS // len(self.columns)):
             if not is_whole and "" in set(chunk.iloc[:, -1]):
                 # pandas fills a short row up with empty texts.
                 if broken := broken_row(path, self.form):
@@ -420,25 +420,24 @@ def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) 
 def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> "Iterator[pd.DataFrame]":
     import pandas as pd
 
-    with (
-        _rows_refused(path, form),
-        form.text(path) as lines,
-        pd.read_csv(
+    with _rows_refused(path, form), form.text(path) as lines:
+        above = csv.reader(lines, delimiter=layout.separator)
+        for _ in range(layout.skipped):  # where lines end by CR, pandas would lose one behind an empty one
+            next(above)
+        with pd.read_csv(
             lines,
             sep=layout.separator,
             header=None,
             names=range(len(layout.names)),
-            skiprows=layout.skipped,
             dtype=str,
             keep_default_na=False,
-            chunksize=rows,
+            chunksize=max(rows, 1),
             index_col=None,
-        ) as chunks,
-    ):
-        for chunk in chunks:
-            if not isinstance(chunk.index, pd.RangeIndex):
-                raise ValueError("rows with more fields than the header")  # noqa: TRY004 - the file is wrong, no type
-            yield chunk.set_axis(list(layout.names), axis=1)
+        ) as chunks:
+            for chunk in chunks:
+                if not isinstance(chunk.index, pd.RangeIndex):
+                    raise ValueError("rows with more fields than the header")  # noqa: TRY004 - the file is wrong, no type
+                yield chunk.set_axis(list(layout.names), axis=1)
 
 
 def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
@@ -447,7 +446,7 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
 
     with reading(path), pq.ParquetFile(path) as file:
         empty = True
-        for batch in file.iter_batches(_CHUNK, columns=list(columns)):
+        for batch in file.iter_batches(max(_CELLS // max(len(columns), 1), 1), columns=list(columns)):
             empty = False
             yield pa.Table.from_batches([batch])
         if empty:  # of no row the schema is all that there is
