@@ -201,7 +201,10 @@ def _is_blank(column: "pd.Series[Any]") -> BoolArray:
     blank: BoolArray = column.isna().to_numpy(dtype=bool)
     kind = str(column.dtype)
     if "str" in kind and "string_view" not in kind:
-        return blank | (column.str.strip(BLANKS) == "").to_numpy(dtype=bool, na_value=False)
+        texts = column.unique().tolist()
+        return blank | column.isin([t for t in texts if isinstance(t, str) and not t.strip(BLANKS)]).to_numpy(
+            dtype=bool
+        )
     if column.dtype.kind == "O":
         blank = blank | np.array([isinstance(v, str) and not v.strip(BLANKS) for v in column], dtype=bool)
     return blank

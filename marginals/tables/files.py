@@ -431,6 +431,8 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
             names=range(len(layout.names)),
             dtype=str,
             keep_default_na=False,
+            # Behind an empty line that ends by CR pandas would lose an empty first field.
+            skip_blank_lines=len(layout.names) == 1,
             chunksize=max(rows, 1),
             index_col=None,
         ) as chunks:

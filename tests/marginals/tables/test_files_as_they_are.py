@@ -1,5 +1,7 @@
 """Files as offices and programs write them: one table in many disguises is read as it is, or refused by its line."""
 
+import csv
+import io
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -163,6 +165,27 @@ def test_two_stray_quotes_never_swallow_rows_unseen(tmp_path: Path, seed: int) -
     (tmp_path / "people.csv").write_text(text)
     with suppress(InputError):
         assert read_table(tmp_path / "people.csv", ROLES).rows == 60
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_any_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, seed: int) -> None:
+    """Ends of lines of all kinds, blank lines and rows, quotes: of a row that begins with nothing, nothing is lost."""
+    rng = random.Random(seed)
+    names, ends = "abc"[: rng.randint(1, 3)], rng.choice(["\n", "\r", ["\r\n"], "\n\r"])
+    fields = ["x", "y", "Ulm", "", " ", '"q ""z"" q"', '"a,b"', '"u\nv"', '"k\rl"', "\u00a0", "\x1f", "1"]
+    fields.remove(" ") if len(names) == 1 else None  # alone in a line it is a blank line
+    rows = [[], *([rng.choice([[], [""] * len(names)]) for _ in range(rng.randrange(3))]), [*names]]
+    rows += [[] if rng.random() < 0.15 else [rng.choice(fields) for _ in names] for _ in range(rng.randint(2, 30))]
+    text = "".join(",".join(row) + rng.choice(ends) for row in rows)
+    (tmp_path / "people.csv").write_bytes(text.encode())
+    read = list(csv.reader(io.StringIO(text, newline="")))
+    below = read[read.index([*names]) + 1 :]
+    people = [row for row in below if "".join(row).strip(" \u00a0\x1f") or (len(names) == 1 and row)]
+    attributes = {name: Attribute("quasi-identifier", missing="as a value") for name in names}
+    with suppress(InputError):  # for quotes among what seem to be rows, and tables of nothing
+        table = read_table(tmp_path / "people.csv", attributes, counts=False)
+        expected = Counter(tuple(text.strip(" \u00a0\x1f") or "missing" for text in row) for row in people)
+        assert Counter(dict(table.base_counts.cells())) == expected
 
 
 def workbook(folder: Path, sheets: dict[str, list[Any]], merged: str = "") -> Path:
