@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.layout import LOOKED_AT, Header, Layout, Lines, footnote, is_header, likely_header
-from marginals.tables.opening import decompressed, reading
+from marginals.tables.opening import decompressed, not_in_utf8, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -240,7 +239,7 @@ def likely_form(path: Path, header: Header = None) -> FileForm:
 
 
 def _likely_encoding(path: Path) -> str:
-    # Of encodings of Latin letters that of Windows in Western Europe and America is taken unless words look wrong in it.
+    """UTF-8, else that of Windows in Western Europe and America. Raises InputError if words look wrong in both."""
     if PLAIN.recoded_from(path) is not None:
         return AUTO
     with reading(path):
@@ -251,22 +250,9 @@ def _likely_encoding(path: Path) -> str:
         with decompressed(path) as stream:
             lines_of_file = (line for block in _whole_lines(stream.read, path.name) for line in block.split(b"\n"))
             sample = b"\n".join(islice((line for line in lines_of_file if not line.isascii()), _LIKENESS))[:_BLOCK]
-    guess = "cp1252"
-    if find_spec("charset_normalizer"):
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(sample, cp_isolation=[*_LATIN, *_OTHERS]).best()
-        guess = guess if best is None else best.encoding
-    text, few = sample.decode("cp1252", errors="replace"), sum(byte > 0x7F for byte in sample) < _FEW
-    return "cp1252" if (few or guess in _LATIN) and not _ODD.search(text) else guess
-
-
-_FEW = 8
-"""Fewest bytes beyond ASCII that show a script."""
-
-_LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
-_OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
-"""Encodings of CSV files, as Python calls them."""
+    if _ODD.search(sample.decode("cp1252", errors="replace")):
+        raise not_in_utf8(path.name)
+    return "cp1252"
 
 
 _ODD = re.compile(

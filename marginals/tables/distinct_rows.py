@@ -199,8 +199,7 @@ def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
 
 def _is_blank(column: "pd.Series[Any]") -> BoolArray:
     blank: BoolArray = column.isna().to_numpy(dtype=bool)
-    kind = str(column.dtype)
-    if "str" in kind and "string_view" not in kind:
+    if str(column.dtype) in ("str", "string", "string[pyarrow]", "large_string[pyarrow]"):
         texts = column.unique().tolist()
         return blank | column.isin([t for t in texts if isinstance(t, str) and not t.strip(BLANKS)]).to_numpy(
             dtype=bool

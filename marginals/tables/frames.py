@@ -22,7 +22,7 @@ from marginals.tables.distinct_rows import (
     unread,
     without_views,
 )
-from marginals.tables.files import CsvFiles, ParquetFiles, ProgramFile
+from marginals.tables.files import Files
 from marginals.tables.opening import engine_refusals, require
 from marginals.tables.spellings import BLANKS
 
@@ -135,7 +135,7 @@ def frame_source(frame: object, most: float = inf) -> Source:
 
 def counts_column(origin: object) -> str | None:
     """Return the column of files, or of a frame, that most likely has the number of people of a row; else None."""
-    if isinstance(origin, CsvFiles | ParquetFiles | ProgramFile):
+    if isinstance(origin, Files):
         origin = origin.first_rows(_ROWS_OF_COUNTS) if any(map(is_called_a_count, origin.columns)) else None
     if origin is None:
         return None

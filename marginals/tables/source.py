@@ -34,7 +34,7 @@ from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
-from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
+from marginals.tables.files import Files, files_of, frame_of
 from marginals.tables.frames import counts_column, frame_source, given_orders
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
@@ -823,7 +823,7 @@ def check_columns(source: Source, needed: Sequence[str]) -> None:
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
     """Raise InputError, quoting no name, if the first line looks like a record. columns: those to look at."""
-    if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
+    if not files.has_header:
         return
     try:
         frame = files.first_rows(_ROWS)
