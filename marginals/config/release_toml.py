@@ -65,7 +65,7 @@ _WEIGHT_OR_COLUMN = Key(
 )
 _TABLES = Key(are(is_table), "be a list of tables", default=())
 
-_SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
+_SAME = ("missing", "domain", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
          "one_row", "rows_per_person", "impossible")  # fmt: skip
 _OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
                "min_published_cell")  # fmt: skip
