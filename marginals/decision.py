@@ -16,7 +16,7 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.imprint import Imprint
 from marginals.pairs import ANALYSABLE, PairsShown, pairs_shown
 from marginals.results import plain
-from models.graphs.basis import Kind
+from models.graphs.basis import BasisKind
 from models.tables.contingency_table import ContingencyTable
 
 
@@ -115,7 +115,7 @@ class Decision:
     @property
     def exact(self) -> int:
         """Pairs of attributes that one table counts as finely as any."""
-        return self.pairs.numbers[Kind.PUBLISHED]
+        return self.pairs.numbers[BasisKind.PUBLISHED]
 
     def _kept(self) -> list[CountClaim]:
         kept = [promise.claim for promise in self.promises if promise.finding.holds]
