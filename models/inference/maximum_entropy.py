@@ -49,7 +49,7 @@ class MaximumEntropy:
 
     @cached_property
     def cross_entropy(self) -> float:
-        """Cross-entropy -E_p[ln q] in nats, p the empirical distribution, from marginal entropies; equal to the entropy of q."""
+        """Cross-entropy -E_p[ln q] in nats, p the empirical distribution; it equals the entropy of q."""
         entropy = self.cube.entropy
         leaves = sum(
             self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items()
