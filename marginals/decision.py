@@ -15,7 +15,7 @@ from checks.maxent.surest import Surest
 from marginals.bundle.content import BundleContent
 from marginals.pairs import ANALYSABLE, PairsShown, pairs_shown
 from marginals.results import plain
-from models.graphs.basis import Kind
+from models.graphs.basis import BasisKind
 from models.tables.contingency_table import ContingencyTable
 
 
@@ -108,7 +108,7 @@ class Decision:
     @property
     def exact(self) -> int:
         """The number of pairs of attributes that one table counts as finely as any."""
-        return self.pairs.numbers[Kind.PUBLISHED]
+        return self.pairs.numbers[BasisKind.PUBLISHED]
 
     def _holding(self) -> list[CountClaim]:
         return [claim for claim, finding in self.promises if finding.holds and isinstance(claim, CountClaim)]

@@ -9,7 +9,7 @@ from marginals.messages import first_few
 from marginals.names import margin_in_words
 from marginals.say.table import rows_in_words
 from marginals.tables.people import RowsPerPerson
-from models.graphs.basis import Basis, Kind
+from models.graphs.basis import Basis, BasisKind
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
@@ -21,9 +21,9 @@ _LISTED = 3
 
 def basis_line(basis: Basis, domain: Domain | None) -> str:
     """Return the kind of an answer, and what that means for it."""
-    if basis.kind is Kind.PUBLISHED:
+    if basis.kind is BasisKind.PUBLISHED:
         return "published: it follows from published counts"
-    if basis.kind is Kind.ASSUMED:
+    if basis.kind is BasisKind.ASSUMED:
         return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
     return (
         f"supported: coarser than asked, a published table shows {_margins_shown(basis, domain)}; within its groups the "
@@ -81,9 +81,9 @@ def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPer
         best = "no closer bounds are possible" if answer.sharp else "closer bounds may be possible"
         if answer.unjudged:
             yield "no estimate: it would leave out rows that the condition may hold for"
-        elif answer.kind is Kind.NONE and counted:
+        elif answer.kind is BasisKind.NONE and counted:
             yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
-        elif answer.kind is Kind.NONE:
+        elif answer.kind is BasisKind.NONE:
             yield "no estimate: rows that it would be of are not expected"
         else:
             yield f"about {answer.value:,.6g}{counted and f' {counted}'} expected (maximum entropy; not published as such)"
@@ -100,5 +100,5 @@ def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPer
         )
     if answer.cut:
         yield f"cut through by a range, and in the upper bound only: {first_few(answer.cut)}"
-    if answer.kind is not Kind.NONE:
+    if answer.kind is not BasisKind.NONE:
         yield basis_line(answer.basis, domain)
