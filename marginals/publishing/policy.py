@@ -18,7 +18,6 @@ from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, o
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
-from marginals.recoding.recoded_file import is_file
 from marginals.tables.attribute import MISSING, Harm
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
@@ -95,7 +94,7 @@ class Policy:
     every sensitive attribute, "public" or "entropy:6"; or by attribute, {"job": "entropy:6", "diagnosis": ["entropy:6",
     "none"]}, where a list has one for each level from 0; or a criterion itself. "none" demands none on purpose; where
     nothing is said, nothing that is sensitive is published. base: the anonymized table that the collection must
-    contain, "best", "none", "auto", a level for each attribute, a CSV file of one that is published already, or a
+    contain, "best", "none", "auto", a level for each attribute, or a
     function (`BaseAnonymizer`), also by the name of an installed one. start: "independence" or "nothing".
     max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
     must_publish, must_not_publish: margins that can or cannot be derived from published ones. alone: sensitive
@@ -121,7 +120,7 @@ class Policy:
         "auto",
         Key(
             lambda base: isinstance(base, str | Mapping) or callable(base),
-            'be "auto", "best", "none", a CSV file, a level for each attribute, such as {"age": 1}, or a function',
+            'be "auto", "best", "none", a level for each attribute, such as {"age": 1}, or a function',
         ),
     )
     strategy: GivenStrategy = "auto"
@@ -151,7 +150,7 @@ class Policy:
     def __post_init__(self) -> None:
         object.__setattr__(self, "diversity", _as_texts(self.diversity))
         check_settings(self)
-        if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
+        if isinstance(self.base, str) and self.base not in BASES:
             _ = base_anonymizer(self.base)
         object.__setattr__(self, "alone", tuple(self.alone))
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
@@ -354,8 +353,9 @@ def base_anonymizer(name: str) -> BaseAnonymizer:
     """The base anonymizer that an installed package declares (entry points `marginals.bases`). Raises InputError."""
     declared = installed(BASE_GROUP, name)
     if declared is None:
+        given = 'give the levels of the table in that file, {"age": 1}; ' if name.casefold().endswith(".csv") else ""
         raise InputError(
-            f'base is "auto", "best", "none", a CSV file, levels by attribute or an installed anonymizer, not {name!r}'
+            f'{given}base is "auto", "best", "none", levels by attribute or an installed anonymizer, not {name!r}'
         )
     if not callable(declared):
         raise refusal(BASE_GROUP, name, "a function (table, requirements) -> a level for each quasi-identifier")

@@ -19,7 +19,6 @@ from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_
 from marginals.publishing.wanted import weighed
 from marginals.recoding.lattice import Progress as Settled
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -425,8 +424,6 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
         return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
     if not isinstance(demanded, str):
         return anonymized_base(table, demanded, wish)
-    if is_file(demanded):
-        return BaseTables.of(table.cube, (published_base(table, demanded),))
     if demanded != "best":
         return anonymized_base(table, base_anonymizer(demanded), wish)
     try:
