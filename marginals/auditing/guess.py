@@ -541,14 +541,13 @@ def _tell_alike(one: Sequence[str], other: Sequence[str]) -> bool:
 # Columns that say which counts are withheld, as programs and offices write them.
 
 
-_STEP = re.compile(r"(?i).*(?:primary|secondary|unsafe|forced|sensitive).*")
-_FINAL = re.compile(r"(?i)(?:out|sdc|final)[_ ]?status|(?!.*(?:primary|secondary)).*suppress.*")
 _HIDES = re.compile(
     r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
 )
 _SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
 _YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
-_CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
+_FLAGS = [(_HIDES, _NO, _YES), (_SHOWS, _YES, _NO)]
+_CODES = [
     (re.compile(name), frozenset(printed.split(" ")), frozenset(withheld.split()))
     for name, printed, withheld in (
         (".*", "s z ", "u x"),  # sdcTable
@@ -570,45 +569,38 @@ _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
 def _withheld(
     statuses: Sequence[_Column], counts: Sequence[_Column], left_out: dict[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    # Only a column of the last step counts, if there is one: earlier steps say why.
     is_hidden = [all(count is None for count in row) for row in zip(*(column.counts for column in counts))]
-    by_rank = {
-        column.name: 0 if _FINAL.fullmatch(column.name) else 1 + bool(_STEP.fullmatch(column.name))
-        for column in statuses
-    }
     withheld: dict[str, tuple[str, ...]] = {}
-    last = None
-    for column in sorted(statuses, key=lambda column: by_rank[column.name]):
+    for column in statuses:
         codes, is_known = _withholding(column, is_hidden)
-        if last is not None and by_rank[column.name] > last:
-            left_out[column.name] = _DIAGNOSIS
-            continue
-        if is_known:
-            last = by_rank[column.name]
-            left_out[column.name] = _SHOWN
         if codes:
             withheld[column.name] = codes
-            if is_known:
-                del left_out[column.name]
+        if is_known and codes:
+            del left_out[column.name]
+        elif is_known:
+            left_out[column.name] = _SHOWN
     return withheld
 
 
 def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
     # Texts that withhold a count, and whether that is certain; if not, all that may.
     texts = dict.fromkeys(column.texts)
-    hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
-    printed = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
-    lower = {text: text.lower() for text in texts}
-    readings = [
-        frozenset(text for text in texts if text in of_withheld or lower[text] in of_withheld)
-        for name, of_shown, of_withheld in _CODES
-        if name.fullmatch(column.name) and all({text, lower[text]} & (of_shown | of_withheld) for text in texts)
-    ]
-    if not readings and {*lower.values()} <= _YES | _NO:
-        readings += [frozenset(text for text in texts if lower[text] in _YES)] * bool(_HIDES.fullmatch(column.name))
-        readings += [frozenset(text for text in texts if lower[text] in _NO)] * bool(_SHOWS.fullmatch(column.name))
-    readings = [codes for codes in dict.fromkeys(readings) if hidden <= codes]
+    hidden, printed = (
+        {text for text, is_so in zip(column.texts, is_hidden) if is_so is wanted} for wanted in (True, False)
+    )
+    readings = _readings(column, _CODES) or _readings(column, _FLAGS)
+    readings = {codes for codes in readings if hidden <= codes}
     if not readings and hidden and not hidden & printed:
-        readings = [frozenset(hidden)]
+        readings = {frozenset(hidden)}
     codes = frozenset(hidden).union(*readings)
     return tuple(text for text in texts if text in codes), len(readings) == 1
+
+
+def _readings(
+    column: _Column, table: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]]
+) -> set[frozenset[str]]:
+    return {
+        frozenset(text for text in column.texts if {text, text.lower()} & withheld)
+        for name, shown, withheld in table
+        if name.fullmatch(column.name) and all({text, text.lower()} & (shown | withheld) for text in column.texts)
+    }
