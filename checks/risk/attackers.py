@@ -52,10 +52,7 @@ class RecordSpace:
 
     @cached_property
     def ancestors(self) -> tuple[IndexArray, ...]:
-        """Node that generalizes each node to each level, per attribute: shape (levels, nodes).
-
-        A node above that level stays as it is.
-        """
+        """Node that generalizes each node to each level, per attribute; nodes above it stay: shape (levels, nodes)."""
         result = []
         for taxonomy in self.taxonomies:
             above = [np.arange(taxonomy.size)]
@@ -71,10 +68,7 @@ class RecordSpace:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records of a space. nodes: shape (records, attributes), copied in.
-
-    Raises DomainMismatchError for a node that is out of range or no whole number.
-    """
+    """Records of a space. nodes: shape (records, attributes), copied in. Raises DomainMismatchError."""
 
     space: RecordSpace
     nodes: IndexArray
@@ -85,10 +79,7 @@ class Records:
 
     @classmethod
     def from_codes(cls, space: RecordSpace, codes: Mapping[str, CodeArray]) -> "Records":
-        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed.
-
-        Raises DomainMismatchError for an unknown attribute.
-        """
+        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed."""
         nodes = np.tile(space.roots, (len(next(iter(codes.values()), ())), 1))
         for attribute, column in codes.items():
             nodes[:, space.domain.index(attribute)] = column
@@ -126,10 +117,7 @@ class Records:
         return self.levels[0] if is_one else None
 
     def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
-        """Return the records with values at these levels if they are finer.
-
-        levels: one level vector, or one for each record, shape (records, attributes).
-        """
+        """Return the records with values at these levels if they are finer. levels: one vector, or one a record."""
         of_record = np.asarray(levels, dtype=np.intp)
         columns = [
             above[level][nodes] if of_record.ndim == 1 else above[level, nodes]  # the first is five times as fast
@@ -159,11 +147,7 @@ class Records:
         return np.asarray((self.generalized(other.levels).nodes == other.nodes).all(axis=1))
 
     def is_consistent_with(self, other: "Records") -> NDArray[np.bool_]:
-        """Return whether each record and the other's may be of one person: in each attribute one value covers the
-        other.
-
-        Shape (records,); a suppressed value agrees with all.
-        """
+        """Return whether in each attribute one record's value covers the other's: shape (records,)."""
         shared = np.maximum(self.levels, other.levels)
         return np.asarray((self.generalized(shared).nodes == other.generalized(shared).nodes).all(axis=1))
 

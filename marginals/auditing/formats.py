@@ -66,10 +66,7 @@ def parquet_lines(path: Path) -> list[list[str]]:
 
 
 def arranged(path: Path, rows: list[list[str]]) -> list[list[str]]:
-    """Rows of a table, with one line of names, in the rows of a file.
-
-    Raises InputError for the formats of programs that keep names and sums in other files.
-    """
+    """Rows of a file. Raises InputError for formats that keep names and sums in other files."""
     filled = [row for row in rows if any(row)]
     names = [text.partition(":")[0].strip().upper() for text in filled[0]] if filled else []
     if path.suffix.lower() == ".tab" and all(len(row) > 5 and row[-3] in "SUPME?" for row in filled):

@@ -105,10 +105,7 @@ def _key(text: str) -> str:
 
 
 def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
-    """Spec for files, folders, frames, and lists of these. `folder`: where its text is to lie.
-
-    Raises InputError for files that cannot be read, or that do not look like tables of counts.
-    """
+    """Spec for files, folders, frames, and lists of these. `folder`: where its text is to lie. Raises InputError."""
     files = read_all(paths)
     _refuse_marginals(files)
     tables: dict[Path, TableSpec] = {}
@@ -398,10 +395,7 @@ class _Column:
 
     @property
     def is_blank(self) -> bool:
-        """Return whether all counts of the column may be withheld.
-
-        Such a column has a name, no text, and is named neither a note nor a status.
-        """
+        """Return whether all counts of the column may be withheld."""
         return bool(self.name) and self.has_counts and not self.filled and not _NOT_BLANK.fullmatch(self.name)
 
     @cached_property
@@ -601,6 +595,6 @@ def _readings(
 ) -> set[frozenset[str]]:
     return {
         frozenset(text for text in column.texts if {text, text.lower()} & withheld)
-        for name, shown, withheld in table
-        if name.fullmatch(column.name) and all({text, text.lower()} & (shown | withheld) for text in column.texts)
+        for name, printed, withheld in table
+        if name.fullmatch(column.name) and all({text, text.lower()} & (printed | withheld) for text in column.texts)
     }

@@ -46,11 +46,7 @@ _COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
 
 
 def rows_that_meet(rows: Rows, condition: Where) -> BoolArray:
-    """Return for each row whether a condition holds: shape (rows,).
-
-    Raises InputError for a column that the table lacks or has twice, and for a choice of values that a column cannot have.
-    It also does for a condition that would hold for nobody, or for other rows than intended.
-    """
+    """Return for each row whether a condition holds: shape (rows,). Raises InputError."""
     names = [str(name) for name in rows.frame.columns]
     formula, columns = formula_of(condition, names), {}
     for name in columns_of(formula):
