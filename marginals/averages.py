@@ -21,8 +21,7 @@ from marginals.errors import InputError
 from marginals.estimates import Attributes, Rows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
-from marginals.tables.intervals import LabelNumbers
-from marginals.tables.intervals import Range
+from marginals.tables.intervals import LabelNumbers, Range
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction

@@ -19,7 +19,6 @@ from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
 from marginals.recoding.lattice import Progress as Settled
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -403,8 +402,6 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
         return None
     if isinstance(demanded, Mapping):
         return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
-    if is_file(demanded):
-        return BaseTables.of(table.cube, (published_base(table, demanded),))
     try:
         return wish.best_base(deadline)
     except TimeOverError:

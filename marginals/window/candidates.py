@@ -15,14 +15,12 @@ from typing import Any
 
 import marginals
 from marginals.bundle.writing import identity_of, require_replaceable
-from marginals.config.release_toml import Config
 from marginals.decision import Decision
 from marginals.errors import InputError
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.steward_page import renamed
 from marginals.pairs import pairs_shown
-from marginals.recoding.recoded_file import is_file
 from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
@@ -120,7 +118,7 @@ class Candidates:
         """Search under the config as it is. Raises InputError where it cannot be read."""
         text, name = self._config.text, self._config.path.name
         config = self._config.read(text)
-        inputs = _inputs(config)
+        inputs = config.reads[1:]
         made_of = _digests(inputs)
         with self._numbering:
             number = max(self._folders(), default=0) + 1
@@ -152,7 +150,7 @@ class Candidates:
         was, is_now = searched_by(candidate.settings), searched_by(self._config.plain)
         if keys := [key for key in dict.fromkeys([*was, *is_now]) if was.get(key) != is_now.get(key)]:
             return keys
-        before, now = candidate.made_of, _digests(_inputs(self._config.read()))
+        before, now = candidate.made_of, _digests(self._config.read().reads[1:])
         return [Path(name).name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
 
     def publish(self, candidate: Candidate, approved: str, out: str, sign: str | None) -> None:
@@ -193,11 +191,6 @@ class Candidates:
     def _folders(self) -> dict[int, Path]:
         named = ((re.fullmatch(r"candidate-([1-9]\d{0,5})", f.name), f) for f in self._project.private.iterdir())
         return {int(match[1]): folder for match, folder in named if match}
-
-
-def _inputs(config: Config) -> tuple[Path, ...]:
-    base = config.policy.base
-    return (*config.reads[1:], Path(base)) if isinstance(base, str) and is_file(base) else config.reads[1:]
 
 
 def _digests(reads: Sequence[Path]) -> dict[str, str]:
