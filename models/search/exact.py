@@ -21,7 +21,7 @@ from models.errors import NothingAllowedError
 from models.search.greedy import result_of
 from models.search.local_search import local
 from models.search.lower_bound import allowed_margins, lower_bound, score
-from models.search.problem import Problem, RefusalScope, SearchResult, Step, Stop, pruning
+from models.search.problem import Problem, Refusal, RefusalScope, SearchResult, Step, Stop, pruning
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -97,7 +97,7 @@ class _Search:
         self.cliques, self.divergence = frozenset(initial.cliques), initial.kl_divergence
         self.steps = list(initial.steps)
         self.evaluated = initial.evaluated
-        self._first_look = pruning(problem.constraint).first_look
+        self._refusal = cache(self._judge)
         self._margins = [mask for mask in allowed if mask]
         self._score = cache(lambda mask: score(problem, mask) if mask else 0.0)
         self._to_go = cache(lower_bound(problem, allowed).to_go)
@@ -134,14 +134,17 @@ class _Search:
         return not shared or any(not shared & ~clique for clique in state.cliques)
 
     def _go_on_from(self, state: _State) -> None:
-        self.evaluated += 1
-        refusal = self._first_look(state.cliques, 0)
+        refusal = self._refusal(frozenset(c for c in state.cliques if c & self.problem.jointly_judged))
         if refusal is None:
             self._compare(state)
         elif refusal.scope is not RefusalScope.ITSELF:
             return
         for margin, cost in self._extensions(state):
             self._enqueue(_State(cost, state.vertices | margin, state.cliques | {margin}))
+
+    def _judge(self, jointly: frozenset[Mask]) -> Refusal | None:
+        self.evaluated += 1
+        return pruning(self.problem.constraint).first_look(jointly, 0)
 
     def _compare(self, state: _State) -> None:
         if not self.problem.is_kept(state.cliques):
