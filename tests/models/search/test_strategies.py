@@ -27,7 +27,6 @@ from models import (
     MarginalModel,
     MarginLimits,
     MaximumEntropy,
-    Measure,
     NothingAllowedError,
     Position,
     Problem,
@@ -537,23 +536,20 @@ def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, p
 
 @st.composite
 def wanted_margins(draw, domain):
-    """One to three sets of attributes with weights that matter, by either measure."""
+    """One to three sets of attributes with weights that matter."""
     sets = st.sets(st.sampled_from(domain.attributes), min_size=1, max_size=3)
     weights = st.sampled_from([0.1, 0.5, 1.0, 3.0])
-    chosen = draw(st.lists(st.tuples(sets, weights, st.sampled_from(Measure)), min_size=1, max_size=3))
-    return tuple(
-        WantedMargin(domain.mask(dict.fromkeys(sorted(names), 0)), weight, measure) for names, weight, measure in chosen
-    )
+    chosen = draw(st.lists(st.tuples(sets, weights), min_size=1, max_size=3))
+    return tuple(WantedMargin(domain.mask(dict.fromkeys(sorted(names), 0)), weight) for names, weight in chosen)
 
 
 def brute_force(cube, cliques, margins):
-    """Weighted KL(p_w || q_w) or total variation summed, by iterative fitting over all base cells."""
+    """Weighted KL(p_w || q_w) summed, by iterative fitting over all base cells."""
     domain, p = cube.domain, joint_array(base_table(cube)) / max(cube.total, 1)
     q = iterative_proportional_fitting(p, domain, Collection.of(cube, cliques).margins)
     shown = [domain.margin(margin.mask) for margin in margins]
     pairs = [(dense_marginal(p, domain, margin), dense_marginal(q, domain, margin)) for margin in shown]
-    measures = {Measure.DIVERGENCE: kl_divergence, Measure.TOTAL_VARIATION: lambda p, q: np.abs(p - q).sum() / 2}
-    return sum(margin.weight * measures[margin.measure](*pair) for margin, pair in zip(margins, pairs))
+    return sum(margin.weight * kl_divergence(*pair) for margin, pair in zip(margins, pairs))
 
 
 @st.composite
