@@ -52,7 +52,7 @@ class WantedAnalyses:
     def __init__(self, cube: DataCube, margins: Iterable[WantedMargin] = ()) -> None:
         self.cube = cube
         self.margins = tuple(margins)
-        self._known: dict[tuple[Mask, frozenset[Mask]], float] = {}
+        self._distances: dict[tuple[Mask, frozenset[Mask]], float] = {}
         attribute_masks = cube.domain.attribute_masks
         for margin in self.margins:
             if sum(mask for mask in attribute_masks if mask & margin.mask) != margin.mask:
@@ -85,9 +85,9 @@ class WantedAnalyses:
         return gained
 
     def _distance(self, wanted: Mask, part: frozenset[Mask]) -> float:
-        if (wanted, part) not in self._known:
-            self._known[wanted, part] = self._divergence(wanted, part)
-        return self._known[wanted, part]
+        if (wanted, part) not in self._distances:
+            self._distances[wanted, part] = self._divergence(wanted, part)
+        return self._distances[wanted, part]
 
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """Return -sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
