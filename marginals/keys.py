@@ -42,6 +42,7 @@ Keys = Mapping[str, Key]
 
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
+    "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
     "search.max_cells": "search.max_attributes bounds a margin",
     "attributes.NAME.population": "give the attribute a hierarchy, made of these counts",
     "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
