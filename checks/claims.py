@@ -17,10 +17,10 @@ from checks.combinatorial import (
     GroupTree,
     SensitiveGroup,
     ToldByLabels,
+    by_search,
     k_combinatorial,
     label_counts,
     min_cell,
-    of_part,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.derived import LeavingOut, leaving_out, of_people
@@ -516,7 +516,7 @@ class KCombinatorial(CountClaim):
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """Return the verdict on the whole tree, because each part decides by itself."""
-        return of_part(tree, self.least_count, budget).verdict
+        return by_search(tree.until(budget.deadline), self.least_count, budget).verdict
 
     @property
     def failure_lasts_to(self) -> float:

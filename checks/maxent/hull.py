@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from checks.diversity.criterion import BOUNDARY, Diversity, ShareBound
 from checks.finding import FULL, Budget, Verdict, verdict_of
 from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, LogTree, Outcome, SensitiveTree, paired
-from models.arrays import BoolArray, FloatArray, IndexArray
+from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
 # Sets of vectors worked up a junction tree: the vectors of the join, pruned on the way (KG06 Algorithm 1).
@@ -25,10 +25,6 @@ from models.deadline import NEVER, Deadline
 
 Prune = Callable[[FloatArray, IndexArray], IndexArray]
 """Maps vectors, shape (n, values), and the number of each one's block, ascending, to the positions to keep."""
-
-Doomed = Callable[[int, FloatArray, IndexArray], BoolArray]
-"""Returns which of a clique's finished vectors, given their separator classes, cannot matter whatever the rest of the
-tree."""
 
 
 class TooManyVectorsError(Exception):
@@ -52,7 +48,6 @@ def work_up(
     combine: Combine,
     prune: Prune,
     limit: int,
-    doomed: Doomed | None = None,
 ) -> VectorSet:
     """Return the vectors that remain at the root.
 
@@ -84,8 +79,6 @@ def work_up(
         block = tree.inward[clique][owner]
         order = np.argsort(block, kind="stable")
         order = order[vectors[order].any(axis=1)]
-        if doomed is not None:
-            order = order[~doomed(clique, vectors[order], block[order])]
         left = order[prune(vectors[order], block[order])]
         examined += len(order)
         finished[clique] = vectors[left], chosen[left], block[left]

@@ -37,7 +37,7 @@ from checks import (
     sensitive_tree,
 )
 from checks.classes import table_diversity
-from checks.combinatorial import by_programming, by_search, by_vector_sets
+from checks.combinatorial import by_programming, by_search
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.hull import by_supports, pairwise_ratios
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
@@ -245,7 +245,6 @@ def count_answers(rng: np.random.Generator, collection: Collection) -> Iterator[
         yield Answer("k-combinatorial", "programming", by_programming(collection, sensitive, k).verdict, expected)
     if tree is not None and sensitive == ["s"] and (smallest >= k or set(collection.masks) == set(tree.tree.cliques)):
         yield Answer("k-combinatorial", "search", by_search(tree, k).verdict, expected)
-        yield Answer("k-combinatorial", "vector sets", by_vector_sets(tree, k).verdict, expected)
         yield Answer("k-combinatorial", "join", joined_verdict(tree, k), expected)
 
 
