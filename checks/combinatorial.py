@@ -188,13 +188,6 @@ class _RoomCheck:
             return self.part.packing.screened(limits, enough)
         return upper_bounds(self.part, limits)
 
-    def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
-        """Return the places where some row fits, but surely fewer than k below `lowest`; those with the fewest first."""
-        surely = self.screened(lowest, float(self.k))
-        possible = surely if lowest is limits else self.screened(limits)
-        places = np.flatnonzero((possible > 0) & (surely < self.k))
-        return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
-
     def spend(self, work: int) -> None:
         self.examined += work
         if self.examined > min(self.budget.branches // _PARTIAL, _PARTIALS):
@@ -228,10 +221,10 @@ class _RoomCheck:
             return replace(worst, count=most)
         return replace(worst, count_between=(max(least, 1), most))
 
-    def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
+    def finding(self, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
         if verdict is Verdict.UNDECIDED or (verdict is Verdict.HOLDS and self.undecided is not None):
             verdict, worst = Verdict.UNDECIDED, self.undecided
-        algorithms = (algorithm, *self.algorithms)
+        algorithms = (Algorithm.BRANCH_AND_BOUND, *self.algorithms)
         return Finding("k-combinatorial", verdict, {"k": self.k}, worst, algorithms, self.examined)
 
 
@@ -252,16 +245,19 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
             parent = part.tree.parents[clique]
             if parent < chosen.shape[1]:
                 lowest = np.minimum(lowest, arriving[clique][part.outward[clique][chosen[:, parent]]])
-        return check.open_ones(limits, lowest)
+        surely = check.screened(lowest, float(k))
+        possible = surely if lowest is limits else check.screened(limits)
+        places = np.flatnonzero((possible > 0) & (surely < k))
+        return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
 
     width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else len(part.packing.places[0]), 1)
     try:
         for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // width, 16)):
             if (worst := check.failing(chosen, limits)) is not None:
-                return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
+                return check.finding(Verdict.FAILS, worst)
     except TooManyVectorsError:
-        return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED)
-    return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
+        return check.finding(Verdict.UNDECIDED)
+    return check.finding(Verdict.HOLDS)
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
