@@ -2,7 +2,6 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +99,7 @@ def claim_title(claim: Claim) -> str:
         case MaxentDiversity():
             return f"Maximum-entropy diversity of {_attribute(claim)}, {claim.diversity}"
         case Register():
-            return f"Diversity of {_attribute(claim)} for readers with a register, {claim.of.diversity}"
+            return f"Diversity of {_attribute(claim)} for readers with a register, {claim.diversity}"
         case MinCell():
             return f"Least count of a cell, {claim.k:,}"
         case MinPublishedCell():
@@ -124,8 +123,8 @@ def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
 
 
 def _meaning_for_readers(claim: Claim) -> str:
-    of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
+    assert isinstance(claim, AttributeClaim)
+    of = MaxentDiversity(claim.diversity, claim.sensitive, claim.level, rows_per_person=claim.rows_per_person)
     clause = criterion_clause(of.class_diversity or of.diversity)
     if isinstance(claim, MaxentDiversity):
         several = "" if claim.rows_per_person in (None, 1) else (
@@ -244,10 +243,9 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
         return f"{worst.count:,.6g} {unit} (limit: at least {claim.least_count:,}{of_a_person})"
     if worst.reached is None or not isfinite(worst.reached):
         return ""
-    of = claim.of if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
+    assert isinstance(claim, AttributeClaim)
     whose = f"{together(worst.values, 'values')}: " if worst.values else ""
-    return f"{whose}{criterion_reached(of.diversity, worst.reached)}"
+    return f"{whose}{criterion_reached(claim.diversity, worst.reached)}"
 
 
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.

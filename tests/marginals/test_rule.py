@@ -171,7 +171,7 @@ def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Pat
     apart = [{"age": 2, "diagnosis": 0}, {"sex": 0, "diagnosis": 0}]
     policy = Policy(rules=str(own), base="none", diversity="none", must_publish=apart, max_attributes=2)
     marginals.publish(table, policy).write(tmp_path / "release")
-    attested = Register(MaxentDiversity(Distinct(2), "diagnosis"), ATTESTED).as_json()
+    attested = Register(Distinct(2), "diagnosis", basis=ATTESTED).as_json()
 
     def attest(release: dict[str, Any]) -> None:
         release["privacy"].append(attested)
