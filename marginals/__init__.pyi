@@ -23,7 +23,8 @@ from marginals.selection import select as select
 from marginals.steward import StewardReport as StewardReport
 from marginals.tables.attribute import Attribute as Attribute
 from marginals.tables.attribute import Role as Role
-from marginals.tables.levels import read_population as read_population
+
+# no read_population any more: give the attribute a hierarchy, made of these counts
 from marginals.tables.source import TableSource as TableSource
 from marginals.tables.source import read_rows as read_rows
 from marginals.tables.source import read_table as read_table

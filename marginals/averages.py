@@ -167,7 +167,6 @@ class Amounts:
 
     @cached_property
     def _counted(self) -> FloatArray:
-        """1 for each cell of rows with a number, 0 for the others."""
         return np.repeat([1.0, 0.0], len(self._ends[0]))
 
     def _costs(self, ends: FloatArray) -> FloatArray:
@@ -175,7 +174,6 @@ class Amounts:
 
     @cached_property
     def _open(self) -> tuple[BoolArray, BoolArray]:
-        """Whether rows of each published value may have numbers without a least, and without a largest one."""
         low, high = self._ends
         may_have_rows = self.nested.levels[0][1][: len(low)] > 0
         return may_have_rows & (low == -np.inf), may_have_rows & (high == np.inf)
@@ -325,8 +323,6 @@ def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -
 
 
 def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], Range | None]) -> Answer:
-    """An estimate with bounds, of which it is never outside: numbers that were given for labels may lie elsewhere."""
-
     def bounds() -> Bounds:
         found = ends()
         assert found is not None, "where nothing is possible nothing is expected"

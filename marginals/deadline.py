@@ -72,14 +72,7 @@ class Phases:
         self.seconds: dict[str, float] = {}
 
     def begin(self, name: str, *, anew: bool = False) -> None:
-        """End the phase so far, if any, and begin another one. anew: forget all phases before.
-
-        >>> phases = Phases()
-        >>> for name in ("reading", "search", "reading", ""):
-        ...     phases.begin(name)
-        >>> list(phases.seconds)
-        ['reading', 'search']
-        """
+        """End the phase so far, if any, and begin another one. anew: forget all phases before."""
         if anew:
             self.name, self.seconds = "", {}
         now = time.monotonic()

@@ -4,6 +4,7 @@ A class of settings has such a table in its fields, by which configs are read an
 """
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal
@@ -42,6 +43,8 @@ Keys = Mapping[str, Key]
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
     "search.max_cells": "search.max_attributes bounds a margin",
+    "attributes.NAME.population": "give the attribute a hierarchy, made of these counts",
+    "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",
@@ -60,7 +63,7 @@ def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
     names = [prefix + key for key in names]
     for key in content:
-        if instead := REPLACED.get(prefix + key):
+        if instead := REPLACED.get(re.sub(r"^attributes\..*\.", "attributes.NAME.", prefix + key)):
             raise InputError(f"the key {prefix}{key} was taken out: {instead}")
         if prefix + key not in names:
             raise InputError(f"unknown key {prefix}{key}; {hint(prefix + key, names)}").about(prefix + key)

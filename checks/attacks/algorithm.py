@@ -54,14 +54,18 @@ _MOST_LAID_OUT = 4_096
 _MOST_CHECKS = 300
 """Most tables on which claims about sensitive values are checked, per addition."""
 
-_MOST_IN_ALL = {"cells": 1 << 21, "counts": 20_000_000, "checks": 1_500}
-"""Limits for all additions together: cells of margins, counts of tables that are laid out, and tables that claims judge."""
+_MOST_IN_ALL = {"cells": 1 << 21, "counts": 20_000_000, "checks": 1_500, "margins": 50_000}
+"""Limits for all additions together: cells of their margins, counts of tables that are laid out, tables that claims judge,
+and published margins that additions are compared with. They are of work, since a report must come out alike each time."""
 
 _MOST_MARGINS = 400
 """Most margins in which common features of tables are sought, besides those of additions and the finest."""
 
 _ATTRIBUTES = 3
 """Most attributes of such a margin."""
+
+_OVER = "the time was over"
+"""Note of what is reached after the deadline."""
 
 _ROUNDING = 1e-9
 """Nats by which the gain of an addition can be off."""
@@ -76,6 +80,7 @@ class _Rules:
     claims: tuple[Claim, ...]
     least: int = 1
     price: float = 0.0
+    deadline: Deadline = NEVER
     left: dict[str, int] = field(default_factory=lambda: dict(_MOST_IN_ALL))
 
     @property
@@ -126,8 +131,11 @@ class _Rules:
     def public(self, mask: Mask) -> Mask:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
-    def obstacle(self, clique: Mask, deadline: Deadline) -> str:
-        after = maximal_masks([*self.cliques, clique])
+    def obstacle(self, clique: Mask) -> str:
+        if self.deadline.is_over:
+            return _OVER
+        if not self.spend("margins", len(self.cliques)):
+            return "there are more ways to add a table than are examined"
         for name in self.sensitive_in(clique):
             attribute = self.attribute(name)
             claimed = any(isinstance(claim, AttributeClaim) and claim.about == name for claim in self.claims)
@@ -136,12 +144,13 @@ class _Rules:
                 return f"the release claims nothing of {name}, so what would have had to hold of it is not known"
             if any(claim.criterion == "register" for claim in self.claims):
                 return "it had to hold for readers with a register too, which the published files alone do not tell"
+            after = maximal_masks([*self.cliques, clique])
             if sum(bool(mask & attribute) for mask in after) > USUAL_SENSITIVE_MARGINS:
                 return f"more than {USUAL_SENSITIVE_MARGINS} tables would show {name}, which no search tries by default"
         cells = self.domain.size(self.domain.margin(clique))
         if not self.spend("cells", min(cells, _MOST_CELLS)) or cells > _MOST_CELLS:
             return f"its margin has {cells:,} cells, too many to be laid out"
-        return "the time was over" if deadline.is_over else ""
+        return ""
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
         # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3; design 4.5).
@@ -359,7 +368,7 @@ def refusals(
     that gains less may have been left out. The parameters are a release and the limits of its readers. Raises
     NotDecomposableError.
     """
-    rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
+    rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price, deadline)
     graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
     possible: list[_Possible] = []
     for move in allowed_moves(graph):
@@ -371,12 +380,12 @@ def refusals(
     unnamed = tuple(a for a, hierarchy in collection.domain.items() if hierarchy.height == 0)
     worlds = _all_worlds(rules, reduce(or_, [*rules.cliques, *(one.clique for one in possible)], 0), most)
     if worlds is None:
-        additions = tuple(_by_itself(rules, one, deadline, most) for one in possible)
+        additions = tuple(_by_itself(rules, one, most) for one in possible)
         small = _distinct(cell for addition in additions for cell in addition.small)
         values = tuple({str(value): value for addition in additions for value in addition.values}.values())
         unexamined = sum(addition.margins_not_examined for addition in additions)
         return Refusals(least, additions, None, None, small, values, unnamed, unexamined)
-    verdicts = [_refused_in(rules, worlds, one, rules.obstacle(one.clique, deadline)) for one in possible]
+    verdicts = [_refused_in(rules, worlds, one, rules.obstacle(one.clique)) for one in possible]
     # An addition that no claim can have refused was left out for another reason, and excludes nothing.
     sets = [refused for refused, *_ in verdicts]
     everything: BoolArray = np.ones(worlds.counts.shape[1], dtype=np.bool_)
@@ -390,8 +399,8 @@ def refusals(
     return Refusals(least, additions, len(everything), left, small, values, unnamed, unexamined)
 
 
-def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
-    if note := rules.obstacle(one.clique, deadline):
+def _by_itself(rules: _Rules, one: _Possible, most: int) -> Addition:
+    if note := rules.obstacle(one.clique):
         return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
         refused_tables = _refused_in(rules, worlds, one)

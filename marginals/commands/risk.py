@@ -28,7 +28,7 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
-from marginals.files import PRIVATE, resolved
+from marginals.files import PRIVATE
 from marginals.results import plain
 from models.deadline import Deadline
 
@@ -68,15 +68,11 @@ def _objective(
 )
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "has_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
-@click.option(
-    "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
-)
 @output("--out", help="CSV file for the disclosed rows.")
 @JSON
 def risk(
     config: Path,
     levels: str | None,
-    page: Path | None,
     target: Target,
     as_json: bool,
     **chosen: Any,
@@ -93,26 +89,22 @@ def risk(
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --on-average --out disclosed.csv
       marginals risk release.toml --utility 8 --minimax
-      marginals risk release.toml --frontier --report risk.html
+      marginals risk release.toml --frontier
     """
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
-    from marginals.pages.risk_page import RiskReport, risk_html
+    from marginals.say.risk import RiskReport
 
     if click.get_current_context().args:
         raise InputError(f"the risk of a release is not calculated any more: {REPLACED['risk of a release']}")
     objective = _objective(**chosen)
     configured = marginals.read_config(config)
-    targets = [target, Target(page, target.force)]
-    rows_file, page_file = (each.opened(configured.reads, PRIVATE) for each in targets)
-    if rows_file is not None and page_file is not None and resolved(rows_file.path) == resolved(page_file.path):
-        raise InputError("--out and --report must name files of their own")
+    rows_file = target.opened(configured.reads, PRIVATE)
     assessment = replace(marginals.risk.disclosure_risk(configured, parse_levels(levels)), minimax=chosen["minimax"])
     edge = best = mean = None
-    on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not as_json) as progress:
         choosing = partial(progress, "best disclosure")
-        if chosen["has_frontier"] or on_page:
+        if chosen["has_frontier"]:
             edge = assessment.frontier(progress=partial(progress, "frontier"))
         if chosen["on_average"] and isinstance(objective, LeastRisk | MostUtility):
             mean, best = objective, assessment.optimum_on_average(objective, choosing)
@@ -123,8 +115,6 @@ def risk(
         disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
         disclosed = replace(assessment.table, disclosure=disclosure)
         rows_file.write(csv_bytes(disclosed.frame()))
-    if page_file is not None:
-        page_file.write(risk_html(assessment, report, objective))
     if as_json:
         print_json(plain(report))
         return
@@ -134,8 +124,6 @@ def risk(
     if rows_file is not None:
         rows = number_of(len(report.table.utility), "row")
         click.echo(f"Wrote {rows} to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
-    if page_file is not None:
-        click.echo(f"Wrote {page_file.path}. It is made from the table: keep it to yourself.")
 
 
 @click.command()

@@ -14,7 +14,7 @@ from marginals.config.rules import Guess, weighs_rows
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
-from marginals.tables.relations import COARSE, FINE, Copy, associations, copies, determines, sums
+from marginals.tables.relations import Copy, associations, copies, sums
 from marginals.tables.words import column_pattern, column_words, people_words
 
 MOST_COLUMNS = 80
@@ -251,21 +251,6 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     return result
 
 
-def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
-    public = [
-        name
-        for name in guessed.of_role(Role.QUASI_IDENTIFIER)
-        if not guessed.guesses[name].question and guessed.facts[name].is_recognizable
-    ]
-    fine, result = {name: guessed.table.values_of(name).groups(FINE) for name in public}, {}
-    for name in _open(guessed):
-        coarse = guessed.table.values_of(name).groups(COARSE)
-        if source := next((other for other in public if determines(fine[other], coarse)), ""):
-            guess = guessed.guesses[name]
-            result[name] = guess.decided(f"{guess.why}; in nearly all rows {source} tells it")
-    return result
-
-
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
     """Wanted columns stay, then sensitive ones, then recognizable ones, then those that go together with most."""
     used = guessed.used
@@ -310,9 +295,6 @@ RULES = (
         "It says the same as a sensitive column, tells it or follows from it",
         "ignored, and asked",
         _copies,
-    ),
-    BesideRule(
-        "Nothing is known of it, and it follows from what others may know", "not asked about", _known_from_others
     ),
     BesideRule(f"More than {MOST_COLUMNS} columns are published", "ignored", _within_limit),
 )

@@ -37,7 +37,7 @@ from marginals.keys import (
     section,
     text,
 )
-from marginals.named_rules import COUNTS, rules_of
+from marginals.named_rules import COUNTS
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import NO_DIVERSITY, Policy
@@ -48,7 +48,6 @@ from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_value
 from marginals.risk.rules import DisclosureRule, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import files_of, frame_of
-from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
 from marginals.tables.spellings import cell_text
@@ -86,7 +85,7 @@ KEYS: Mapping[str, Keys] = {
     "attributes.NAME": keys_of(Attribute)
     | {
         "role": replace(one_of([role.value for role in Role]), required=True),
-        **dict.fromkeys(("hierarchy", "population"), text("name a file")),
+        "hierarchy": text("name a file"),
     },
     "privacy": {name: _OF_POLICY[name] for name in _OF_PRIVACY},
     "population": {
@@ -339,7 +338,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             "data.where names a part of the table, and [population] everybody whom the whole could be about; leave out one"
         )
-    rules = privacy["rules"] if isinstance(privacy["rules"], list | tuple) else [privacy["rules"]]
     settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
@@ -351,13 +349,12 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     risk = RiskSection.of(folder, content.get("risk", {}))
     people = _population(folder, content.get("population", {}))
     files = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
-    files += [content[key] for content in sections.values() for key in _FILES if key in content]
-    files += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
+    files += [content["hierarchy"] for content in sections.values() if "hierarchy" in content]
     files += [*risk.files, *([people["path"]] if people and "path" in people else ())]
     return Config(
         path,
         TableSource(attributes=attributes, origin=folder / data["path"], **settings),
-        Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
+        Policy(**privacy, base=table, **search),
         risk,
         Imprint.of(imprint),
         (path, *(folder / file for file in files)),
@@ -388,7 +385,7 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
     content = _section(content, where, "attributes.NAME")
     try:
-        files = {key: read(folder / content[key]) for key, read in _FILES.items() if key in content}
+        files = {"hierarchy": read_hierarchy(folder / content["hierarchy"])} if "hierarchy" in content else {}
         return Attribute(**{**content, **files})
     except InputError as error:
         raise InputError(f"{where}: {error}").about(where) from None
@@ -478,6 +475,3 @@ def _bounded(lines: TextIOWrapper) -> Iterator[str]:
 
 
 _MOST_CHARACTERS_OF_A_LINE = 1 << 20
-
-_FILES = {"hierarchy": read_hierarchy, "population": read_population}
-"""Keys of an attribute that name a file, and what reads it."""

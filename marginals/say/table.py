@@ -243,6 +243,14 @@ def _none_will_do(criterion: str, parameter: str, finite: int, of: int) -> Itera
         yield f"  {criterion} ({parameter}, {finite + 2}){last}: no {parameter} will do"
 
 
+def recoded_line(method: str, recoded: "LocalRecoding", kl_divergence: float) -> str:
+    """Return the measures of a table whose classes were generalized one by one."""
+    return (
+        f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
+        f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
+    )
+
+
 def single_table_lines(
     tables: "Sequence[SingleTable]", domain: "Domain", most: int | None, nodes: int
 ) -> Iterator[str]:

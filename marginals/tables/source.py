@@ -35,12 +35,8 @@ from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
-    are_counted,
     attribute_ladder,
-    base_counts,
     keeps_missing_apart,
-    population_hierarchy,
-    population_sizes,
     profiles,
 )
 from marginals.tables.opening import engine_refusals
@@ -305,7 +301,7 @@ class Reading:
         return {
             column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k, self._is_by_counts(column))
             for column, attribute in self.attributes.items()
-            if attribute.is_fitted and attribute.population is None and column not in self.ladders
+            if attribute.is_fitted and column not in self.ladders
         }
 
     def _is_by_counts(self, column: str) -> bool:
@@ -357,21 +353,14 @@ class Reading:
                 raise InputError(f"{where}: {self._place(column, text)} {self._no_base_value(column, text)}")
             base_values.append(value)
         try:
-            people = base_counts(attribute, numbers)
-            if attribute.population is None:
-                hierarchy, counted = attribute.hierarchy_of(set(base_values)), None
-            else:
-                hierarchy = population_hierarchy(attribute, people, set(base_values))
-                counted = are_counted(attribute, hierarchy, people)
+            hierarchy = attribute.hierarchy_of(set(base_values))
         except (HierarchyError, InputError) as error:
             raise InputError(f"{where}: {error}") from None
         codes = []
         for text, value in zip(values, base_values):
             code = hierarchy.code(value, 0)
-            if code is None or (counted is not None and not counted[code]):
+            if code is None:
                 problem = "is not among the base values of its hierarchy"
-                if attribute.population is not None:
-                    problem = "is none that its population counts; give it a count there, 0 where nobody has it"
                 raise InputError(f"{where}: {self._place(column, text)} {problem}")
             codes.append(code)
         if self.observed:
@@ -383,8 +372,7 @@ class Reading:
         elif attribute.is_fitted and attribute.first_merged < hierarchy.height:  # not of missing values alone
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
-            fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to, alike)
+            hierarchy = self._fitted_ladder(column, hierarchy, rows, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
@@ -533,11 +521,10 @@ class TableSource:
                 f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
             )
         for name, attribute in self.used.items():
-            if self.domain == "observed" and (attribute.has_public_labels or attribute.population is not None):
-                tells = "public labels" if attribute.has_public_labels else "a population"
+            if self.domain == "observed" and attribute.has_public_labels:
                 raise InputError(
-                    f'{name!r} has {tells}, which tell nothing of the rows; with the domain "observed" these decide which '
-                    'values there are: set it to "declared"'
+                    f'{name!r} has public labels, which tell nothing of the rows; with the domain "observed" these decide '
+                    'which values there are: set it to "declared"'
                 )
 
     @property

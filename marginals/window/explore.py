@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 
 from werkzeug.wrappers import Request, Response
 
-from marginals.charts import lengths
 from marginals.cross_tables import table
 from marginals.errors import InputError
 from marginals.names import level_names, shown_at
+from marginals.pages.release_page import lengths
 from marginals.release.release import Release, open_release
 from marginals.say.answers import basis_line
 from marginals.tables.attribute import Codebook

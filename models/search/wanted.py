@@ -8,15 +8,15 @@ which it can be collapsed. So a distance is cached by that part, and reused for 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum
-from functools import reduce
+from functools import partial, reduce
 from operator import or_
 
 import numpy as np
 
 from models.arrays import FloatArray
-from models.errors import SelectionError, TooManyCellsError
+from models.errors import SelectionError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.calibrated_tree import expected_counts, leaf_shares
+from models.inference.calibrated_tree import leaf_shares
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
@@ -98,36 +98,25 @@ class WantedAnalyses:
         """Return the term of a collection in an objective; never negative."""
         return self.weighted(self.distances(cliques))
 
-    def likely_gain(self, separator: Mask, first: Mask, second: Mask, divergence: float = 0.0) -> float:
-        """Estimate the weighted gain of showing two vertices together beside a separator, with each wanted margin by
-        itself.
-
-        second: 0 if the first is shown a step finer by itself, which saves `divergence`.
-        """
+    def likely_gain(self, separator: Mask, first: Mask, second: Mask) -> float:
+        """Estimate the weighted gain of joining steps beside a separator, with each wanted margin by itself."""
         gained = 0.0
         for margin in self.margins:
             if (first | second) & ~margin.mask:
                 continue
-            condition, gain = separator & margin.mask, divergence
-            if margin.measure is Measure.TOTAL_VARIATION:
-                gain = self._variation_alone(condition, first, second)
-            elif second:
-                gain = apart(self.cube.entropy, condition, first, second)
-            gained += margin.weight * gain
+            is_variation = margin.measure is Measure.TOTAL_VARIATION
+            gain = self._variation_alone if is_variation else partial(apart, self.cube.entropy)
+            gained += margin.weight * gain(separator & margin.mask, first, second)
         return gained
 
     def _variation_alone(self, condition: Mask, first: Mask, second: Mask) -> float:
         """Return the total variation between the table of two vertices and its estimate from two smaller tables."""
         key = condition, first, second
         if key not in self._single_variations:
-            domain, table = self.cube.domain, self.cube.table(condition | first | second)
-            sides = (condition | first, condition | second) if second else (condition,)
-            expected = reduce(np.multiply, [self.cube.table(side).counts_in(table) for side in sides])
-            if second:
-                expected = expected / self.cube.table(condition).counts_in(table)
-            else:
-                name, level = domain.induced_attributes[first.bit_length() - 1]
-                expected = expected * leaf_shares(domain, name, level, level + 1)[table.column(name)]
+            table = self.cube.table(condition | first | second)
+            parts = (condition | first, condition | second, condition)
+            one, other, shared = (self.cube.table(part).counts_in(table) for part in parts)
+            expected = one * other / shared
             missing = np.maximum(table.counts - expected, 0.0)
             self._single_variations[key] = float(missing.sum() / max(self.cube.total, 1))
         return self._single_variations[key]
@@ -153,12 +142,7 @@ class WantedAnalyses:
     def _probabilities(self, mask: Mask, cliques: frozenset[Mask]) -> FloatArray:
         table, part = self.cube.table(mask), Collection.of(self.cube, cliques)
         margin = {attribute: table.margin[attribute] for attribute in table.attributes}
-        try:
-            q = MarginalModel(part).expected(margin)[table.codes]
-        except TooManyCellsError:
-            codes = dict(zip(table.attributes, table.codes))
-            q = expected_counts(MarginalModel(part).tree, margin, codes, len(table))
-        return np.asarray(q / max(self.cube.total, 1))
+        return np.asarray(MarginalModel(part).expected_of(margin, table.codes) / max(self.cube.total, 1))
 
     def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
         domain, table, shown_part = self.cube.domain, self.cube.table(wanted), wanted & reduce(or_, part, 0)

@@ -262,8 +262,14 @@ def test_what_is_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     claims = [*COUNTS, MaxentDiversity(parse_diversity("distinct:2"), "ill")]
     many = refused(counts, [{"age": 0}, {"ill": 0}], claims, most=1, sensitive=["ill"])
     assert any("more than 1 tables" in addition.note for addition in many.of(Outcome.NOT_EXAMINED))
+    with monkeypatch.context() as patched:  # two published margins, with which one addition is compared
+        patched.setattr(
+            module := import_module("checks.attacks.algorithm"), "_MOST_IN_ALL", module._MOST_IN_ALL | {"margins": 3}
+        )
+        few = refused({(0, 0, 0): 1, (2, 1, 0): 1}, [{"town": 0}, {"age": 0}, {"ill": 0}], COUNTS, most=1)
+    assert ["more ways" in addition.note for addition in few.additions] == [False, True, True]
     # Two tables are more than one; each time that this is found takes 4 of the counts that may be laid out.
-    module, laid_out = import_module("checks.attacks.algorithm"), {}
+    laid_out = {}
     for most in (8, 7):
         monkeypatch.setattr(module, "_MOST_IN_ALL", module._MOST_IN_ALL | {"counts": most})
         found = refused({(0, 0, 0): 1, (2, 1, 0): 1}, [{"town": 0}, {"age": 0}, {"ill": 0}], COUNTS, most=1)

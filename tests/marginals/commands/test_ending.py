@@ -23,7 +23,7 @@ from command_line import run
 from marginals import InputError
 from marginals.deadline import SearchClock, stopped_after
 from marginals.errors import WorkerLostError
-from marginals.jobs import Jobs
+from marginals.jobs import in_processes
 from models import Deadline, TimeOverError
 from small_release import write_config
 
@@ -385,8 +385,8 @@ def killed(number: int) -> int:
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_answers_come_in_the_order_of_the_parts(count: int) -> None:
-    assert Jobs(count)(squared, range(7)) == [0, 1, 4, 9, 16, 25, 36]
-    assert Jobs(count)(squared, []) == []
+    assert in_processes(count, squared, range(7)) == [0, 1, 4, 9, 16, 25, 36]
+    assert in_processes(count, squared, []) == []
 
 
 @pytest.fixture
@@ -401,6 +401,6 @@ def none_is_left() -> Iterator[None]:
 @pytest.mark.usefixtures("none_is_left")
 def test_an_error_or_a_kill_in_one_process_is_told_at_once_and_no_process_is_left() -> None:
     with pytest.raises(InputError, match="two is refused"):
-        Jobs(2)(refused, range(9))
+        in_processes(2, refused, range(9))
     with pytest.raises(WorkerLostError, match="killed, most likely for want of memory; use jobs = 1"):
-        Jobs(2)(killed, range(4))
+        in_processes(2, killed, range(4))
