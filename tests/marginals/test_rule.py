@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks import ATTESTED, Distinct, MaxentDiversity, MinCell, Register, Verdict
+from checks import ATTESTED, Distinct, MinCell, Register, Verdict
 from command_line import main
 from marginals import Policy
 from marginals.example import attributes, frame, table
