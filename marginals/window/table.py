@@ -49,7 +49,7 @@ def show(window: Window, request: Request) -> Response:
     value = assessed.value
     risks: list[str] = []
     if value is not None:
-        risks = [*assessment_lines(value.assessment), *reidentification_lines(value.reidentification, value.uniqueness)]
+        risks = [*assessment_lines(value.assessment), *reidentification_lines(value.reidentification)]
     return window.page(
         "table.html",
         "table",
