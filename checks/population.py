@@ -10,8 +10,6 @@ Re-identification Risk, EDBT 2010.)
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from math import comb
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,18 +20,12 @@ from checks.diversity.criterion import BOUNDARY
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
-from models.arrays import BoolArray, CountArray, FloatArray
+from models.arrays import CountArray, FloatArray
 from models.errors import ContradictionError
 from models.tables.contingency_table import ContingencyTable
 
 THRESHOLDS = (Fraction(1, 3), Fraction(1, 5), Fraction(1, 11), Fraction(1, 20))
 """Risks above which records are counted: those of classes of fewer than 3, 5, 11 and 20."""
-
-_MOST_COLUMNS = 3
-"""Most columns of a set that is examined for making records unique."""
-
-_MOST_WORK = 20_000_000
-"""Most classes times sets of columns that are examined; if there are more, the sets are smaller."""
 
 
 @dataclass(frozen=True)
@@ -126,48 +118,6 @@ def require_sample(sizes: CountArray, population: CountArray) -> None:
             f"{beyond:,} of {len(sizes):,} classes have more rows than the population has people with their values, so the "
             "table is no sample of it"
         )
-
-
-@dataclass(frozen=True)
-class Uniqueness:
-    """Columns that make records unique.
-
-    records: how many are unique by all columns. most: columns of the largest sets examined. columns: the share of
-    records with the column in a minimal set that makes them unique. It is of the records with a minimal set of up to
-    `most` columns.
-    """
-
-    records: int
-    most: int
-    columns: Mapping[str, float]
-
-
-def uniqueness(classes: ContingencyTable) -> Uniqueness:
-    """Return which columns make records unique, by minimal sample uniques as SUDA2 finds them.
-
-    (Manning, Haglin, Keane: A Recursive Search Algorithm for Statistical Disclosure Assessment, Data Mining and
-    Knowledge Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of
-    columns.
-    """
-    single = np.flatnonzero(classes.counts == 1)
-    names = list(classes.attributes)
-    sets = np.cumsum([comb(len(names), size) for size in range(1, min(len(names), _MOST_COLUMNS) + 1)])
-    most = max(int((sets * len(classes) <= _MOST_WORK).sum()), 1)
-    minimal: dict[frozenset[str], BoolArray] = {}
-    by_column = {name: np.zeros(len(single), dtype=bool) for name in names}
-    for size in range(1, min(len(names), most) + 1):
-        for chosen in combinations(names, size):
-            part = classes.rolled_up({name: classes.margin[name] for name in chosen})
-            unique = part.counts[classes.positions_in(part)[single]] == 1
-            for smaller, smaller_unique in minimal.items():
-                if smaller < frozenset(chosen):
-                    unique &= ~smaller_unique
-            if unique.any():
-                minimal[frozenset(chosen)] = unique
-                for name in chosen:
-                    by_column[name] |= unique
-    result = max(int(np.logical_or.reduce(list(by_column.values())).sum()), 1) if names else 1
-    return Uniqueness(len(single), most, {name: int(unique.sum()) / result for name, unique in by_column.items()})
 
 
 # Criteria of a table and a population in which everybody's nonsensitive values are known. They are about single tables,

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ from checks.attacks.knowledge import (
     reconstruction,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, answer, undecided
+from checks.claims import KCombinatorial, NoSmallCertain, Question, answer, undecided
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
@@ -108,28 +108,6 @@ class DisclosureMeasures:
     surest: tuple[SurestGuesses, ...] = ()
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """A claimed k in rows and the smallest count, None where it is not known. rows_per_person: None where k is of rows."""
-
-    criterion: str
-    k: int
-    smallest: int | None
-    is_missed: bool = False
-    rows_per_person: int | None = None
-    PLAIN: ClassVar = ("criterion", "k", "smallest", "is_missed", "rows_per_person", "binding")
-
-    @property
-    def claimed(self) -> int:
-        """The k of the claim: rows, or people."""
-        return self.k // (self.rows_per_person or 1)
-
-    @property
-    def binding(self) -> bool | None:
-        """Whether the threshold is met without a row to spare; None where that is not known."""
-        return None if self.smallest is None else self.smallest == self.k
-
-
 def disclosure_measures(
     published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
 ) -> tuple[list[DisclosureMeasures], dict[str, str]]:
@@ -188,15 +166,6 @@ def _surest(
         result.append(SurestGuesses(name, int(numbers[place]), overall, float(expected[place]), told or None))
     last = max(result, key=lambda guess: guess.overall, default=None)
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
-
-
-def thresholds(published: BundleContent) -> Iterator[Threshold]:
-    """Yield the claims of a minimum count, with the smallest count that there is."""
-    for claim, finding in zip(published.claims, published.verify().checks):
-        if isinstance(claim, CountClaim):
-            smallest = finding.worst_class.count if claim.shows_smallest(finding) else None
-            failed = finding.verdict is Verdict.FAILS
-            yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)
 
 
 CERTAIN_SECONDS = 10.0
@@ -297,7 +266,6 @@ class Attacks:
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
-    thresholds: tuple[Threshold, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     minimality: Minimality | None = None
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
@@ -425,7 +393,6 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
     measures, left_out = disclosure_measures(published, core, most_cells)
     return Attacks(
         tuple(measures),
-        tuple(thresholds(published)),
         left_out,
         _minimality([("", published)], core.collection, None),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
@@ -452,7 +419,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         if truth is not None and true is not None:
             attributes = model.domain.attributes
             measures = [_guessed(of, true, attributes, truth, published.harmful.get(of.sensitive)) for of in measures]
-        return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
+        return {"attacked": tuple(measures), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
     counted = published.everything, published.sensitive, small_below(published)
@@ -511,16 +478,12 @@ def _nonsensitive_small(published: BundleContent) -> Finding:
     return replace(finding, verdict=Verdict.FAILS, worst=WorstClass(cell.values, cell.levels, count=cell.rows))
 
 
-CORE_ALONE = "the tables without the further ones"
-
-
 def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:
     if not published.collection.is_decomposable:
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
     counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
-    less = {CORE_ALONE: MarginalModel(published.collection)} if published.further else {}
-    return likely_small(model, public, small_below(published), published.deadline.share(3), counted, less)
+    return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:

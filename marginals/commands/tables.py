@@ -75,7 +75,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
         print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
-        print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
+        print_lines(reidentification_lines(assessed.reidentification))
         if eligible:
             print_lines(eligibility_lines(assessed.eligible))
         print_sentences(finding_sentences(assessed.checks))

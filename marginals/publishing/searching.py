@@ -187,11 +187,11 @@ def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) ->
         for claim in prepared.requirements.register_claims:
             name = claim.about
             unknown = name not in table.public and table.domain.hierarchy(name).height > 1
-            if claim.of.diversity.about_base_values and unknown:
+            if claim.diversity.about_base_values and unknown:
                 masks = showing(table.domain, cliques, name)
                 if not is_chain(table.domain, masks, name):
                     findings.append(
-                        undecided(claim, f"{claim.of.diversity} is about base values, which are not published")
+                        undecided(claim, f"{claim.diversity} is about base values, which are not published")
                     )
                     continue
             findings.append(answer(claim, question))

@@ -10,7 +10,7 @@ from checks.claims import listing
 from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import CONDITION, claimed_of, crossing_line, few_rows
+from marginals.say.claims import CONDITION, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Minimality,
         SurestGuesses,
         TableChange,
-        Threshold,
     )
 
 InWords = Callable[[str, int], str]
@@ -75,7 +74,6 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         none = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, none)
-    yield from map(_threshold, attacks.thresholds)
     if attacks.minimality is not None:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
@@ -156,23 +154,6 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
     return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, text, tuple(detail))
 
 
-def _threshold(threshold: "Threshold") -> Sentence:
-    of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
-    claim, smallest, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", threshold.smallest, LOOK
-    text = f"the smallest count is {'not known' if smallest is None else f'{smallest:,}'}"
-    if threshold.is_missed:
-        text = "the claim is not met"
-    elif threshold.binding:
-        text += (
-            "; binding: met without a row to spare. A reader who knows that the release was refined until a claim failed "
-            "can infer that this claim stopped it"
-        )
-    elif smallest is not None:
-        mark = NOTHING_FOUND
-        text += f", {smallest - threshold.k:,} to spare. A finer table can still have missed it"
-    return Sentence(mark, f"{claim}: {text}")
-
-
 def register_in_words(readers: RegisterReaders) -> str:
     """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody."""
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
@@ -225,11 +206,10 @@ def _likely(likely: "LikelySmall | None") -> str:
     is_known = all(top.right is not None for top in likely.tops)
     by = "" if is_known else " by the model itself (--truth CONFIG counts them)"
     shares = " and ".join(f"{_share(top)} of the first {top.number:,}" for top in likely.tops)
-    less = "".join(f" Ranked by {name}: {' and '.join(map(_share, tops))}." for name, tops in likely.beside.items())
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
     return (
         f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares} have "
-        f"{few_rows(likely.least)}{by}.{less}{unread}"
+        f"{few_rows(likely.least)}{by}.{unread}"
     )
 
 

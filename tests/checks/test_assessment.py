@@ -51,14 +51,12 @@ from checks.population import (
     posterior_belief,
     prior_belief,
     reidentification,
-    uniqueness,
 )
-from dice import Dice, Thrown
 from filled_tables import filled, flat_domain, of_labels
 from marginals import Table, plain
 from models import ContingencyTable, ContradictionError, Domain, Hierarchy
 from privacy_strategies import classes as rows_of_a_class
-from privacy_strategies import dense_tables, diversities, sensitive_domains
+from privacy_strategies import dense_tables, diversities
 from recoding_oracles import tables as people_tables
 from strategies import coarser_margins, hierarchies
 
@@ -468,44 +466,6 @@ def test_a_sampling_fraction_tells_how_many_are_unique_in_the_population() -> No
     for fraction in (0.0, 1.5):
         with pytest.raises(CriterionError, match="sampling fraction"):
             reidentification(np.array([1]), fraction)
-
-
-@Thrown
-def wide_tables(dice: Dice) -> ContingencyTable:
-    """A table of three or four columns."""
-    return dense_tables.of(dice, sensitive_domains.of(dice, 48, 4)[0])
-
-
-@given(wide_tables())
-def test_the_columns_are_those_of_minimal_sets_that_make_a_row_unique(table: ContingencyTable) -> None:
-    columns = [table.column(name, 0).tolist() for name in table.attributes]
-    rows = [row for row, count in zip(zip(*columns), table.counts.tolist()) for _ in range(count)]
-    axes = range(len(columns))
-    unique_by = {
-        chosen: {
-            i
-            for i, row in enumerate(rows)
-            if Counter(tuple(r[a] for a in chosen) for r in rows)[tuple(row[a] for a in chosen)] == 1
-        }
-        for size in range(1, 4)
-        for chosen in combinations(axes, size)
-    }
-    minimal = {
-        chosen: found - set().union(*(unique_by[less] for less in unique_by if set(less) < set(chosen)), set())
-        for chosen, found in unique_by.items()
-    }
-    some = set().union(*minimal.values())
-    found = uniqueness(table)
-    assert found.records == sum(Counter(rows)[row] == 1 for row in rows)
-    for axis, name in enumerate(table.attributes):
-        own = set().union(*(rows_of for chosen, rows_of in minimal.items() if axis in chosen))
-        assert found.columns[name] == pytest.approx(len(own) / max(len(some), 1))
-    with pytest.MonkeyPatch.context() as patched:  # smaller sets are looked at where there are too many
-        patched.setattr("checks.population._MOST_WORK", 0)
-        found = uniqueness(table)
-    assert found.most == 1
-    for name in table.attributes:
-        assert (found.columns[name] > 0) == bool((table.rolled_up({name: 0}).counts == 1).any())
 
 
 @given(pairs, st.integers(1, 12), st.fractions(0, 1, max_denominator=6), st.fractions(0, 1, max_denominator=6))
