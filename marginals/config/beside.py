@@ -10,12 +10,12 @@ from typing import NamedTuple
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
-from marginals.config.rules import Guess, weighs_rows
+from marginals.config.rules import Guess
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
 from marginals.tables.relations import Copy, associations, copies, sums
-from marginals.tables.words import column_pattern, column_words, people_words
+from marginals.tables.words import column_pattern, column_words
 
 MOST_COLUMNS = 80
 """Columns that are published: a search of the default time goes through all pairs of as many."""
@@ -185,22 +185,6 @@ def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
     return _together(guessed, addresses, "where somebody lives", Role.IDENTIFIER) if houses and streets else {}
 
 
-def _sampling_design(guessed: GuessedTable) -> Mapping[str, Guess]:
-    weights = [name for name in guessed.of_role(Role.IGNORED) if weighs_rows(guessed.facts[name])]
-    units, result = "|".join(people_words("strata_and_units")), {}
-    for name in guessed.of_role(Role.QUASI_IDENTIFIER) if weights else ():
-        words = guessed.facts[name].words
-        design = {word for word in words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)}
-        is_chosen = name in (*guessed.chosen.roles, *guessed.chosen.needed)
-        if design and words <= design | column_words("beside_design") and not is_chosen:
-            why = (
-                "its name says that it is part of the design of a sample, which readers need for variances, together with "
-                f"{weights[0]}; alone it says from which part of the population somebody was drawn"
-            )
-            result[name] = guessed.guesses[name].decided(why, role=Role.IGNORED)
-    return result
-
-
 # What gives a sensitive column away.
 
 
@@ -289,7 +273,6 @@ RULES = (
     BesideRule("The day of a birth, beside its month and its year or an age", "ignored", _days_of_birth),
     BesideRule("A first name beside a last name", "identifier", _names_of_people),
     BesideRule("A street beside the number of a house", "identifier", _addresses),
-    BesideRule("Strata and units of a sample whose weights are left out", "ignored", _sampling_design),
     BesideRule("It adds up with a sensitive column", "sensitive", _parts_of_sums),
     BesideRule(
         "It says the same as a sensitive column, tells it or follows from it",

@@ -178,22 +178,22 @@ class DescribedTable:
                 respelled[name] = frame[name]
                 frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
                 read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
-        content = keys_by_content(frame, read, _NO_VALUES)
+        by_content, numbering, likely = keys_by_content(frame, read, _NO_VALUES)
         shared: dict[str, str] = {}
         if chosen.person:
             owned = owners(frame, chosen.person, _NO_VALUES)
             valid = owned[owned >= 0]
             keys = [RepeatingKey(chosen.person, len(np.unique(valid)), len(valid), "you said so")]
         else:
-            by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
-            keys = by_name or [key for key in content.keys if not is_called_otherwise(key.columns[0])]
+            by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in numbering]
+            keys = by_name or [key for key in by_content if not is_called_otherwise(key.columns[0])]
             keys = [key for key in keys if chosen.roles.get(key.columns[0], Role.IDENTIFIER) is Role.IDENTIFIER]
             shared = shared_keys(frame, keys, read)
             keys = [key for key in keys if key.columns[0] not in shared]
         questions = _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles])
         is_sure = keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS
         if not (questions or chosen.person or is_sure):
-            questions = _likely_keys(frame, read, {} if keys else content.likely, shared)
+            questions = _likely_keys(frame, read, {} if keys else likely, shared)
         keys = [] if questions else keys
         for name, column in respelled.items():
             if not keys or name not in keys[0].columns:

@@ -232,7 +232,3 @@ def test_a_column_of_which_all_rows_that_count_lack_a_value_has_no_groups(how: d
     dose = marginals.Attribute("quasi-identifier", missing="as a value", ladder="fitted", **how)
     table = marginals.read_table(frame, {"sex": "quasi-identifier", "dose": dose}, rows_per_person=1)
     assert table.domain.hierarchy("dose").labels == (("missing",), ("*",))
-
-
-def ladder(column, k=3, **settings):
-    return read(Attribute("quasi-identifier", **{"ladder": "fitted", **settings}), column, k).domain.hierarchy("column")
