@@ -356,7 +356,6 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     if as_json:
         described = config.guessed.table
         more = {
-            "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal if described.decimal_why else None,
         }
@@ -403,7 +402,6 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
     yield from (f"? {question}" for question in config.questions)
     yield from _reading_lines(config)
-    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     yield from _unsure_lines(config)

@@ -44,7 +44,7 @@ from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
-from marginals.tables.values import NumberFormat, number_text
+from marginals.tables.values import number_text
 from marginals.tables.words import ranked_words
 
 MOST_OUTCOMES = 2
@@ -220,19 +220,6 @@ class InitialConfig:
         base = _BASE.format(table=_NO_BASE if self.counted.generalizations is None else _IF_BETTER)
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
 
-    @cached_property
-    def formats(self) -> dict[str, str]:
-        """Words for columns whose numbers have signs between thousands, or are in percent."""
-        words = {}
-        for name in self.guessed.used:
-            column = self.guessed.facts[name]
-            if (numbers := column.format) is not None and numbers.is_grouped:
-                other = "," if numbers.decimal == "." else "."
-                may_be = numbers.thousands == other and NumberFormat.of(column.values, other) is not None
-                words[name] = str(numbers)
-                words[name] += f'; if that sign stands before a fraction, write decimal = "{other}"' if may_be else ""
-        return words
-
     def _data(self, path: str) -> str:
         table, complete, form = self.guessed.table, self.counted.complete, self.form
         lines = [f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}"]
@@ -254,7 +241,6 @@ class InitialConfig:
         lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing)))
         if table.decimal_why:
             lines.append(f"# Guessed, for {one_line(table.decimal_why)}.\ndecimal = {quoted(table.decimal)}\n")
-        lines += [f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in self.formats.items()]
         return "".join([*lines, self._whose()])
 
     def _whose(self) -> str:
