@@ -336,7 +336,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
-    from marginals.config.guessed_table import Chosen
+    from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
 
@@ -344,7 +344,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
     header, person = _header_lines(said["header"]), said["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
+    chosen = Choices(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
     PHASES.begin("guessing", anew=True)
     config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from marginals.messages import few
-from marginals.tables.attribute import Column
+from marginals.tables.attribute import ColumnTexts
 from marginals.tables.spellings import nothing_among, says_nothing
 from marginals.tables.values import DECIMAL_SIGNS, NumberFormat, formats, has_digit
 
@@ -16,7 +16,7 @@ _FEWEST_OTHERS = 5
 _MOST_WORDS_AMONG_NUMBERS = 3
 
 
-def missing_tokens(columns: Sequence[Column]) -> dict[str, int]:
+def missing_tokens(columns: Sequence[ColumnTexts]) -> dict[str, int]:
     """Return the texts that say nothing in all columns that have them, and how many cells have each.
 
     Cells without a text count as empty ones.
@@ -52,7 +52,7 @@ class Marks:
 NO_MARKS = Marks()
 
 
-def marks_of(column: Column, labels: Mapping[str, str]) -> Marks:
+def marks_of(column: ColumnTexts, labels: Mapping[str, str]) -> Marks:
     """Find the codes and words of a column that stand for no value. labels: what a file says that values mean."""
     labelled = tuple(value for value in column.values if labels.get(value) and says_nothing(labels[value]))
     if labelled:
@@ -115,7 +115,7 @@ _NEGATIVE = _CODES_IF_NEGATIVE | frozenset(
 )
 
 
-def decimal_comma(columns: Sequence[Column]) -> str:
+def decimal_comma(columns: Sequence[ColumnTexts]) -> str:
     """Return the reason to read a comma before fractions; empty for a point.
 
     Some columns hold numbers with a comma, other than 1,234, and no column holds any with a point.
@@ -127,7 +127,7 @@ def decimal_comma(columns: Sequence[Column]) -> str:
     return f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"
 
 
-def _has_fractions(column: Column, sign: str) -> bool:
+def _has_fractions(column: ColumnTexts, sign: str) -> bool:
     texts = [value for value in column.values if not says_nothing(value)]
     number_format = NumberFormat.of(texts, sign)
     if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):

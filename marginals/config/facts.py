@@ -14,9 +14,9 @@ import pandas as pd
 
 from marginals.config import RARE
 from marginals.config.cells import NO_MARKS, Marks
-from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, meaning_of_values
+from marginals.config.vocabulary import Topic, is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
-from marginals.tables.attribute import Attribute, Column, Role, words_in_order
+from marginals.tables.attribute import Attribute, ColumnTexts, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
 from marginals.tables.files import ColumnLabels
 from marginals.tables.scales import in_natural_order, in_order
@@ -87,7 +87,7 @@ _LONGEST_CATEGORY = 200
 
 
 @dataclass(frozen=True, eq=False)
-class Facts(Column):
+class Facts(ColumnTexts):
     """A column without what is missing: its labels in the file, and the rows fewer of which are rare.
 
     marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
@@ -173,7 +173,7 @@ class Facts(Column):
         return words_in_order(self.name)
 
     @cached_property
-    def values_meaning(self) -> Meaning | None:
+    def values_meaning(self) -> Topic | None:
         """Topic of most values, if nobody should learn it about a person."""
         return meaning_of_values(
             self, [self.labels.values[value] for value in self.values if value in self.labels.values]

@@ -18,12 +18,12 @@ from checks.claims import listing
 from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
 from marginals.config.cells import missing_in_words
-from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
+from marginals.config.guessed_table import NOTHING_CHOSEN, Choices, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
-    Question,
+    Inquiry,
     comment_lines,
     guess_comments,
     one_line,
@@ -114,7 +114,7 @@ class InitialConfig:
             raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[Inquiry]:
         """Questions that only somebody who knows the table can answer."""
         guessed, counts = self.guessed, self.guessed.table.counts
         guesses = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
@@ -123,8 +123,8 @@ class InitialConfig:
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
-            result.append(Question(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
-        return [*result, *([Question((), self._about_pairs, None)] if self._about_pairs else [])]
+            result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
+        return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
 
     @cached_property
     def _outcomes(self) -> tuple[str, ...]:
@@ -355,7 +355,7 @@ class InitialConfig:
 
 
 def initial_config(
-    source: Path, target: Path, rare: int = RARE, chosen: Chosen = NOTHING_CHOSEN, preset: Preset | None = None
+    source: Path, target: Path, rare: int = RARE, chosen: Choices = NOTHING_CHOSEN, preset: Preset | None = None
 ) -> InitialConfig:
     """Return the guess at a config for a table in files, to be written to the file `beside`.
 

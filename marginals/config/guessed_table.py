@@ -22,7 +22,7 @@ from marginals.config.person_keys import (
     likely_pair,
     owners,
 )
-from marginals.config.questions import Question
+from marginals.config.questions import Inquiry
 from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
@@ -56,7 +56,7 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Choices:
     """Decisions before anything is guessed. wanted: columns that an analysis needs. outcomes: those studied by the others.
 
     Raises InputError for a column with two roles.
@@ -99,7 +99,7 @@ class Chosen:
                 raise InputError(f"{table} has no column {name!r}, which is {named}; {similar}")
 
 
-NOTHING_CHOSEN = Chosen()
+NOTHING_CHOSEN = Choices()
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +152,7 @@ class DescribedTable:
         return (*self.missing, *self.columns[name].marks.texts)
 
     @classmethod
-    def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
+    def read(cls, source: Path, form: FileForm, rare: int, chosen: Choices) -> "DescribedTable":
         """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
         files = files_of(source, form)
         if len(set(files.columns)) < len(files.columns):
@@ -275,7 +275,7 @@ class GuessedTable:
     """
 
     table: DescribedTable
-    chosen: Chosen
+    chosen: Choices
     guesses: Mapping[str, Guess]
     person: RepeatingKey | None
     belong: tuple[tuple[str, str], ...] = ()
@@ -350,7 +350,7 @@ class GuessedTable:
         return frame if self.person is None else frame[~frame.duplicated(list(self.person.columns))]
 
     @cached_property
-    def unclear(self) -> list[Question]:
+    def unclear(self) -> list[Inquiry]:
         """Questions about whose rows these are: until they are answered, promises count rows."""
         if self.person is not None:
             return []
@@ -366,7 +366,7 @@ class GuessedTable:
                 f"Each row stands {times} times in the table, or a multiple of it. If rows were entered {times} times, take "
                 "them out of the table."
             )
-        return [Question(columns, why, Role.IDENTIFIER) for columns, why in questions.items()]
+        return [Inquiry(columns, why, Role.IDENTIFIER) for columns, why in questions.items()]
 
     @property
     def _times(self) -> int:

@@ -418,7 +418,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnTexts:
     """Distinct values of a column as text, the rows of each, the rows without a value, and the decimal sign."""
 
     name: str
@@ -428,7 +428,7 @@ class Column:
     decimal: str = "."
 
     @classmethod
-    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
+    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "ColumnTexts":
         """Count texts, one a row; those that are missing stand for nothing."""
         occurring = Counter(texts)
         gone = sum(occurring.pop(text, 0) for text in set(missing))

@@ -17,7 +17,7 @@ from marginals.arguments import elements_of, path_of, require, require_whole_num
 from marginals.errors import InputError
 from marginals.keys import TEXTS, Key, are, check_settings, is_table, is_text, is_whole, keys_of, one_of, setting
 from marginals.messages import did_you_mean
-from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
+from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Recoding, Source, Values
@@ -825,7 +825,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
     frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
-    looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
+    looked_at = [ColumnTexts.of(name, text, missing) for name, text in texts.items()]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
@@ -833,7 +833,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         )
 
 
-def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
+def _looks_like_record(columns: Sequence[ColumnTexts], missing: Collection[str]) -> bool:
     """Return whether the names of columns are a record, by more columns than speak against it.
 
     Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
@@ -859,7 +859,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
     return len(values) >= 5 or len(set(steps)) == 1
 
 
-def _is_value(column: Column) -> bool:
+def _is_value(column: ColumnTexts) -> bool:
     """Return whether a name, not a number, can only be a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
@@ -871,7 +871,7 @@ def _is_value(column: Column) -> bool:
     return coded or column.name in column.values
 
 
-def _is_name(column: Column) -> bool:
+def _is_name(column: ColumnTexts) -> bool:
     """Return whether a name is a text beside numbers, dates, or few values none of which is rare."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
