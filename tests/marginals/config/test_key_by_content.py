@@ -48,16 +48,6 @@ def firms(rng: np.random.Generator) -> Frame:
     }
 
 
-def trees(rng: np.random.Generator) -> Frame:
-    """pydataset Sitka: the days 152, 174, ... of each tree, one tree after the other."""
-    tree, visit = panel(79, 5, rng)
-    return {
-        "size": texts(rng.integers(300, 700, len(tree))),
-        "Time": texts(np.array(visit) * 22 + 152),
-        "tree": texts(tree),
-    }
-
-
 def families(rng: np.random.Generator) -> Frame:
     """pydataset GaltonFamilies: children of families, each a person of its own."""
     family, child = panel(205, 1, rng, 9)
@@ -76,18 +66,6 @@ def cigarettes(rng: np.random.Generator) -> Frame:
         "year": texts(np.array(year) + 63),
         "sales": texts(rng.integers(50, 300, len(state))),
     }
-
-
-def computers(rng: np.random.Generator) -> Frame:
-    """pydataset Computers: offers month by month, `trend`, with the number of advertisements of the month, `ads`."""
-    trend = np.sort(rng.integers(1, 36, 3000))
-    return {"price": texts(rng.integers(900, 5000, 3000)), "trend": texts(trend), "ads": texts(trend * 37 % 61 + 90)}
-
-
-def survey(rng: np.random.Generator) -> Frame:
-    """pydataset mdvis: ages, with their group, of which each person has one."""
-    age = np.sort(rng.integers(20, 61, 800))
-    return {"alter_j": texts(age), "group": texts(age // 10), "visits": texts(rng.integers(0, 30, 800))}
 
 
 def households(rng: np.random.Generator) -> Frame:
@@ -127,11 +105,8 @@ def doctors(rng: np.random.Generator) -> Frame:
 RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | str | None]] = [
     (purchases, "Ketchup.hid", 7),
     (firms, "fi", 9),
-    (trees, "tree", 5),
     (families, None, None),  # each child is a person; who thinks otherwise says so in the config
     (cigarettes, None, None),
-    (computers, None, None),
-    (survey, None, None),
     (households, None, None),
     (doctors, None, "any"),
     (amounts, None, None),

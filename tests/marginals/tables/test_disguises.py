@@ -82,11 +82,6 @@ def excel(folder: Path, **settings: Any) -> Path:
     return folder / "t.xlsx"
 
 
-def parquet(folder: Path) -> Path:
-    frame().to_parquet(folder / "t.parquet")
-    return folder / "t.parquet"
-
-
 def in_two_files(folder: Path) -> Path:
     half = len(ROWS) // 2 + 1
     floats = [[f"{row[0]}.0", *row[1:]] for row in ROWS[half:]]
@@ -103,54 +98,18 @@ def every_other(change: Callable[[str], str]) -> Callable[[str, int], str]:
 COMMA = str.maketrans(".", ",")
 
 SAME: dict[str, Callable[[Path], Path]] = {
-    # how the file is written
-    "semicolons": as_text(str, separator=";"),
-    "latin-1": as_text(lambda text: text.encode("latin-1")),
-    "words quoted": as_text(str, quoting=csv.QUOTE_NONNUMERIC),
-    "blank lines at the end": as_text(lambda text: text + "\n\n\n"),
-    "lines of commas at the end": as_text(lambda text: text + ("," * (len(COLUMNS) - 1) + "\n") * 60),
-    "each row twice": as_text(lambda text: text + text.split("\n", 1)[1]),  # one row of each person counts
-    "no end of the last line": as_text(lambda text: text.rstrip("\n")),
-    "title and a blank line": as_text(lambda text: "Survey of 2024\n\n" + text),
-    "title as a program pads it": as_text(lambda text: "Survey of 2024" + "," * (len(COLUMNS) - 1) + "\n" + text),
-    "names of rows": lambda folder: _to_csv(folder, index=True),
-    "names of rows, as R writes them": as_text(
-        lambda text: "".join(
-            line if not n else f'"{n}",{line}' for n, line in enumerate(text.splitlines(keepends=True))
-        )
-    ),
-    "an empty last column": as_text(lambda text: text.replace("\n", ",\n")),
-    "blanks around names": as_text(str, header=tuple(f" {name} " for name in COLUMNS)),
-    "workbook": excel,
-    "workbook with a title": lambda folder: excel(folder, startrow=3),
-    "parquet": parquet,
-    "key as a float in a second file": in_two_files,
-    # how a value is written
-    "blanks behind values": with_column("town", every_other(lambda text: text + "  ")),
-    "composition": with_column("town", every_other(lambda text: unicodedata.normalize("NFD", text))),
-    "decimal commas": lambda folder: write(
+    # one of each kind; test_files_as_they_are and test_disguises_of_values have the others
+    "semicolons and decimal commas": lambda folder: write(
         folder / "t.csv", text_of([[*row[:2], row[2].translate(COMMA), *row[3:]] for row in ROWS], separator=";")
     ),
-    "thousands": with_column("income", lambda text, _: f"{float(text):,.1f}"),
-    "missing as NA": with_column("kids", lambda text, _: text or "NA"),
-    "missing as a blank": with_column("kids", lambda text, _: text or " "),
-    "missing as a dot": with_column("kids", lambda text, _: text or "."),
-    "missing as n/a": with_column("kids", lambda text, _: text or "n/a"),
-    "missing as NULL": with_column("kids", lambda text, _: text or "NULL"),
-    "missing as #N/A": with_column("kids", lambda text, _: text or "#N/A"),
-    "keys as floats": with_column("id", lambda text, _: text + ".0"),
-    "some keys as floats": with_column("id", every_other(lambda text: text + ".0")),
+    "each row twice": as_text(lambda text: text + text.split("\n", 1)[1]),  # one row of each person counts
+    "workbook with a title": lambda folder: excel(folder, startrow=3),
+    "key as a float in a second file": in_two_files,
     "some keys with thousands": with_column("id", every_other(lambda text: f"{int(text):,}")),
-    "blanks behind keys": with_column("id", every_other(lambda text: text + " ")),
-    "en dashes": with_column("band", lambda text, _: text.replace("-", "\u2013")),
-    "blanks around dashes": with_column("band", lambda text, _: text.replace("-", " - ")),
+    "composition": with_column("town", every_other(lambda text: unicodedata.normalize("NFD", text))),
+    "missing as #N/A": with_column("kids", lambda text, _: text or "#N/A"),
+    "blanks around en dashes": with_column("band", lambda text, _: text.replace("-", " \u2013 ")),
 }
-
-
-def _to_csv(folder: Path, **settings: Any) -> Path:
-    read = pd.read_csv(io.StringIO(text_of(ROWS)), dtype=str, keep_default_na=False)
-    read.to_csv(folder / "t.csv", **settings)
-    return folder / "t.csv"
 
 
 NAMED: dict[str, tuple[Callable[[Path], Path], str]] = {
