@@ -409,7 +409,7 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
     """How the file is read, if that is not plain."""
-    from marginals.config.cells import missing_in_words
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table

@@ -17,7 +17,7 @@ from textwrap import wrap
 from checks.claims import listing
 from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
-from marginals.config.cells import missing_in_words
+from marginals.config.facts import missing_in_words
 from marginals.config.guessed_table import NOTHING_CHOSEN, Choices, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
@@ -45,7 +45,7 @@ from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
 from marginals.tables.values import number_text
-from marginals.tables.words import ranked_words
+from marginals.tables.words import sections
 
 MOST_OUTCOMES = 2
 """Columns, at most, that are taken for outcomes until somebody names them: each is wanted with all others."""
@@ -129,14 +129,14 @@ class InitialConfig:
     @cached_property
     def _outcomes(self) -> tuple[str, ...]:
         """Columns that are studied by the others: those named so, then what is sensitive for sure; none that stand alone."""
-        guessed, ranks = self.guessed, ranked_words("outcomes")
+        guessed, words = self.guessed, sections()["columns"]["outcomes"].split()
         if guessed.chosen.needed:
             return guessed.chosen.outcomes
-        named = {name: {*guessed.facts[name].words_in_order} & ranks.keys() for name in self._together}
+        named = {name: guessed.facts[name].words.intersection(words) for name in self._together}
         likely = [name for name in named if named[name] or self.guesses[name].role is Role.SENSITIVE]
 
         def rank(name: str) -> tuple[int, bool]:
-            return min(map(ranks.__getitem__, named[name]), default=len(ranks)), bool(self.guesses[name].question)
+            return min(map(words.index, named[name]), default=len(words)), bool(self.guesses[name].question)
 
         return tuple(sorted(likely, key=rank)[:MOST_OUTCOMES])
 

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import listing
-from marginals.config.cells import ALWAYS, decimal_comma, marks_of, missing_tokens
-from marginals.config.facts import UNSAID, Facts
+from marginals.config.facts import ALWAYS, UNSAID, Facts, decimal_comma, marks_of, missing_tokens
 from marginals.config.person_keys import (
     FEWEST,
     MOST_MEMBERS,

@@ -235,33 +235,6 @@ def test_dates_that_cannot_be_read_are_left_out_with_the_reason(dates: list[str]
     assert "dates that cannot be read for sure" in found["why"]
 
 
-@pytest.fixture
-def german() -> pd.DataFrame:
-    rng = np.random.default_rng(5)
-    days = zip(*(rng.integers(1, n, 900) for n in (29, 13, 60)))
-    return pd.DataFrame(
-        {
-            "Geburtsdatum": [f"{d:02d}.{m:02d}.{1940 + y}" for d, m, y in days],
-            "bmi": [f"{value:.1f}".replace(".", ",") for value in rng.normal(26, 4, 900)],
-            "geschlecht": rng.choice(["m", "w"], 900),
-            "Diagnose": rng.choice(["Grippe", "Masern", "Gicht", "Husten"], 900),
-        }
-    )
-
-
-def test_a_german_table_is_published_as_guessed(tmp_path: Path, german: pd.DataFrame) -> None:
-    german.to_csv(tmp_path / "t.csv", index=False, sep=";")
-    config = init(tmp_path / "t.csv", tmp_path).config()
-    assert config.source.decimal == ","
-    assert config.source.attributes["bmi"].intervals
-    assert config.source.attributes["Diagnose"].role is Role.SENSITIVE
-    assert config.source.attributes["Geburtsdatum"].dates == ("month", "quarter", "year")
-    assert config.read_table().rows == 900
-    result = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    assert marginals.verify(tmp_path / "out").ok
-
-
 @pytest.mark.parametrize(
     ("columns", "sign"),
     [
@@ -341,19 +314,6 @@ def test_wanted_columns_are_written_as_an_analysis(tmp_path: Path) -> None:
     refused = run("init", tmp_path / "t.csv", "-o", tmp_path / "r.toml", "--wanted", "diagnose")
     assert refused.exit_code == 2
     assert "'diagnose'" in refused.stderr
-
-
-def test_sensitive_numbers_are_published_in_bands_only(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    frame = pd.DataFrame({"salary": rng.integers(20_000, 90_000, 800).astype(str), "sex": rng.choice(SEX, 800)})
-    first = init(frame, tmp_path)
-    salary = first.columns["salary"]
-    assert (salary["role"], bool(salary["intervals"]), salary["ladder"]) == ("sensitive", True, "fitted")
-    result = run("publish", first.path, "--out", tmp_path / "out")
-    assert result.exit_code == 0, result.output
-    shown = marginals.open_release(tmp_path / "out").domain.hierarchy("salary").labels[0]
-    assert all("-" in label or label.startswith("under") or label.endswith("over") for label in shown)
-    assert len(shown) < 30
 
 
 @pytest.mark.parametrize(("few", "published"), [(0, False), (2, False), (3, True)])

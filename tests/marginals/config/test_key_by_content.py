@@ -79,18 +79,6 @@ def households(rng: np.random.Generator) -> Frame:
     }
 
 
-def amounts(rng: np.random.Generator) -> Frame:
-    """An amount with its class, its third and its size: functions of it are the same wherever it is, and say nothing."""
-    total = rng.integers(1000, 3000, 2500)
-    return {
-        "total": texts(total),
-        "class": texts(total // 400),
-        "third": texts(total // 700),
-        "size": np.where(total > 2000, "large", "small").tolist(),
-        "age": texts(rng.integers(18, 90, 2500)),
-    }
-
-
 def doctors(rng: np.random.Generator) -> Frame:
     """Patients of physicians, each a row: the number of a physician is shared, whatever it is called."""
     caring = np.sort(rng.integers(0, 60, 900))
@@ -109,7 +97,6 @@ RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | str 
     (cigarettes, None, None),
     (households, None, None),
     (doctors, None, "any"),
-    (amounts, None, None),
 ]
 
 
