@@ -312,7 +312,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
-    from marginals.config.guessed_table import Chosen
+    from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
 
@@ -320,7 +320,7 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
     header, person = _header_lines(said["header"]), said["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
+    chosen = Choices(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
     PHASES.begin("guessing", anew=True)
     config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
     keep_apart(out, (table,))
@@ -332,7 +332,6 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     if as_json:
         described = config.guessed.table
         more = {
-            "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal if described.decimal_why else None,
         }
@@ -377,14 +376,13 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
     yield from (f"? {question}" for question in config.questions)
     yield from _reading_lines(config)
-    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     yield from _unsure_lines(config)
 
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.config.cells import missing_in_words
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table

@@ -29,7 +29,7 @@ from marginals.keys import (
     setting,
 )
 from marginals.messages import did_you_mean
-from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
+from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -820,7 +820,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
     frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
-    looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
+    looked_at = [ColumnTexts.of(name, text, missing) for name, text in texts.items()]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
@@ -828,7 +828,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         )
 
 
-def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
+def _looks_like_record(columns: Sequence[ColumnTexts], missing: Collection[str]) -> bool:
     """Return whether the names of columns are a record, by more columns than speak against it.
 
     Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
@@ -854,7 +854,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
     return len(values) >= 5 or len(set(steps)) == 1
 
 
-def _is_value(column: Column) -> bool:
+def _is_value(column: ColumnTexts) -> bool:
     """Return whether a name, not a number, can only be a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
@@ -866,7 +866,7 @@ def _is_value(column: Column) -> bool:
     return coded or column.name in column.values
 
 
-def _is_name(column: Column) -> bool:
+def _is_name(column: ColumnTexts) -> bool:
     """Return whether a name is a text beside numbers, dates, or few values none of which is rare."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False
