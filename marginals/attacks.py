@@ -1,7 +1,7 @@
 """Attacks on bundles: what those who hold them can conclude, compared with the truth if it is known."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
@@ -46,7 +46,6 @@ from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     Bundles,
     CommonRefinement,
-    OneTable,
     TablePair,
     by_table,
     common_refinement,
@@ -136,7 +135,7 @@ class Threshold:
 def disclosure_measures(
     published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
 ) -> tuple[list[DisclosureMeasures], dict[str, str]]:
-    """Return what the release alone tells of each sensitive attribute, and why some are left out. most_cells: of each."""
+    """Return the measures of each sensitive attribute by the release alone, and why some are left out."""
     measures, left_out = [], {}
     for sensitive in published.sensitive:
         levels = sensitive_levels(model, sensitive)
@@ -389,58 +388,35 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
     tables = by_table(bundles)
-    if len(tables) > 1:
-        yield from _attacks_on_change(tables, truth)
-    elif tables[0].together is not None:
+    if len(tables) == 1 and tables[0].together is not None:
         yield from _attacks(bundles, tables[0].together, truth)
-    elif truth is not None:
+        return
+    if truth is not None and len(tables) > 1:
+        raise InputError("the releases are of a table that changed; attack those of one table with --truth")
+    if truth is not None:
         why = "the releases generalize attributes differently, or give them other roles or names"
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
-    else:
-        names = (name for name, _ in bundles)
-        words = bundles[0][1].codebook
-        attacks = Attacks(unmeasured=(*names, "what is certain together"), codebook=words)
-        attacks = yield from _each_apart(attacks, _each_in_time(bundles))
-        try:
-            certain = refined_certainties(common_refinement(bundles))
-        except (IncompatibleReleasesError, ContradictionError) as reason:
-            yield replace(attacks, note=str(reason), unmeasured=())
-        else:
-            yield replace(attacks, certain=certain, unmeasured=())
-
-
-Part = tuple[str, Bundles, BundleContent]
-"""Releases that are attacked together: their name, the bundles, and what they publish."""
-
-
-def _each_apart(attacks: Attacks, parts: Iterable[Part]) -> Generator[Attacks, None, Attacks]:
-    for name, bundles, published in parts:
-        left = tuple(other for other in attacks.unmeasured if other != name)
-        for found in _attacks(bundles, published, None):
-            attacks = replace(attacks, apart={**attacks.apart, name: found}, unmeasured=left)
-            yield attacks
-    return attacks
-
-
-def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Iterator[Attacks]:
-    if truth is not None:
-        raise InputError("the releases are of a table that changed; attack those of one table with --truth")
+    parts: list[tuple[str, Bundles, BundleContent]] = []
+    for table in tables:
+        alone = [(name, [(name, published)], published) for name, published in table.bundles]
+        parts += alone if table.together is None else [(table.name, table.bundles, table.together)]
     changes = tuple(map(_change, pairs_of_tables(tables)))
-    names, words = [table.name for table in tables], tables[0].bundles[0][1].codebook
-    attacks = Attacks(changes=changes, unmeasured=tuple(names), codebook=words)
+    left = [*(name for name, *_ in parts), *(["what is certain together"] if len(tables) == 1 else [])]
+    attacks = Attacks(changes=changes, unmeasured=tuple(left), codebook=bundles[0][1].codebook)
     yield attacks
-    for number, table in enumerate(tables):
-        part = table.sharing_time(len(tables) - number)
-        parts = [(part.name, part.bundles, part.together)] if part.together is not None else _each_in_time(part.bundles)
-        names = [part.name] if part.together is not None else [name for name, _ in part.bundles]
-        later = tuple(other.name for other in tables[number + 1 :])
-        attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), parts)
-
-
-def _each_in_time(bundles: Bundles) -> Iterator[Part]:
-    for number, (name, published) in enumerate(bundles):
-        alone = replace(published, deadline=published.deadline.share(len(bundles) - number))
-        yield name, [(name, alone)], alone
+    for number, (name, of_part, published) in enumerate(parts):
+        in_time = replace(published, deadline=published.deadline.share(len(parts) - number))
+        for found in _attacks(of_part if len(of_part) > 1 else [(name, in_time)], in_time, None):
+            attacks = replace(attacks, apart={**attacks.apart, name: found}, unmeasured=tuple(left[number + 1 :]))
+            yield attacks
+    if len(tables) > 1:
+        return
+    try:
+        certain = refined_certainties(common_refinement(bundles))
+    except (IncompatibleReleasesError, ContradictionError) as reason:
+        yield replace(attacks, note=str(reason), unmeasured=())
+    else:
+        yield replace(attacks, certain=certain, unmeasured=())
 
 
 def _in_time(deadline: Deadline, seconds: float) -> Deadline:

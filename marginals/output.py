@@ -17,7 +17,7 @@ from marginals.files import (
     PUBLIC,
     open_regular,
     prefix,
-    refusals,
+    refusals as refusals,
     replace_file,
     replaced_meanwhile,
     resolved,

@@ -311,8 +311,7 @@ def _judged_together(table: OneTable, asked: _Asked) -> Verification:
     published = table.together
     if published is None:
         return Verification(tuple(_findings_apart(table.bundles, asked)))
-    claims = asked.claims_on(published, published.sensitive)
-    return published.verify() if claims is None else _demanded(published, claims, asked.rules)
+    return _checked(published, asked.claims_on(published, published.sensitive), asked.rules)
 
 
 def demanded(published: BundleContent, claims: Sequence[str | Claim], rules: Sequence[NamedRule] = ()) -> Verification:
@@ -322,10 +321,12 @@ def demanded(published: BundleContent, claims: Sequence[str | Claim], rules: Seq
     """
     asked = _Asked(tuple([claims] if isinstance(claims, str) else claims), tuple(rules))
     asked.require_attributes([("", published)])
-    return _demanded(published, asked.claims_on(published, published.sensitive) or [], asked.rules)
+    return _checked(published, asked.claims_on(published, published.sensitive) or [], asked.rules)
 
 
-def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence[NamedRule]) -> Verification:
+def _checked(published: BundleContent, claims: Sequence[Claim] | None, rules: Sequence[NamedRule] = ()) -> Verification:
+    if claims is None:
+        return published.verify()
     applied = (rule.applied(published.sensitive) for rule in rules)
     judged = published.claiming(
         claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
@@ -333,10 +334,6 @@ def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence
     result = judged.verify()
     noted = (_noted(*pair, published.claims) for pair in zip(judged.claims, result.checks))
     return replace(result, checks=tuple(noted))
-
-
-def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Verification:
-    return published.verify() if claims is None else _demanded(published, claims, ())
 
 
 def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
@@ -389,9 +386,8 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> lis
     A diversity in text is claimed for each sensitive attribute, or for those it names. Raises InputError for text that is
     no claim.
     """
-    listed = [claims] if isinstance(claims, str) else claims
     try:
-        return [claim for text in listed for claim in _parsed(text, sensitive)]
+        return [claim for text in claims for claim in _parsed(text, sensitive)]
     except CriterionError as error:
         raise InputError(str(error)) from None
 
