@@ -79,8 +79,8 @@ class SurestGuesses:
     """The `number` rows that are guessed surest to have a value, or one of several.
 
     overall: share of everybody that has it. expected: share of these rows by the maximum-entropy model. right: share
-    that has it, by attackers who know all nonsensitive values: definetti learns across classes, naive_bayes is one
-    round of that, maxent guesses by the shares of each class. None without the truth.
+    that has it, by attackers who know all nonsensitive values; None without the truth. definetti learns across classes,
+    naive_bayes is one round of that, and maxent guesses by the shares of each class.
     """
 
     values: str
@@ -91,13 +91,13 @@ class SurestGuesses:
 
     @property
     def gain(self) -> float:
-        """How much more often the best guess is right than one without a release."""
+        """Share by which the best guess is right more often than one without a release."""
         return max((self.right or {"": self.expected}).values()) - self.overall
 
 
 @dataclass(frozen=True)
 class DisclosureMeasures:
-    """What readers can conclude about one sensitive attribute.
+    """Conclusions of readers about one sensitive attribute.
 
     reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. surest: of each
     harmful value, what gains most first; of each value where none is called harmful, the most frequent one last.
@@ -128,7 +128,7 @@ class Threshold:
 
     @property
     def binding(self) -> bool | None:
-        """Whether the threshold is met without a row to spare; None where that is not known."""
+        """True if the threshold is met without a row to spare; None where that is not known."""
         return None if self.smallest is None else self.smallest == self.k
 
 
@@ -148,28 +148,28 @@ def disclosure_measures(
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
             classes = expected_classes(model, levels)
             determined = reconstruction(model.frechet_bounds, levels)
-            shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
+            labels = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
             surest = _surest(classes, published.harmful.get(sensitive), {}, classes.counts) if len(classes) else ()
-            measures.append(DisclosureMeasures(sensitive, determined, levels, shown, surest))
+            measures.append(DisclosureMeasures(sensitive, determined, levels, labels, surest))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
     return measures, left_out
 
 
 MOST_CONFIDENT = 1000
-"""Rows that are guessed surest to have a value; of a small table a tenth of its rows, of a rare value as many as have it."""
+"""Rows that are guessed surest to have a value; at most a tenth of the table, and as many as have the value."""
 
 
 def _surest(
     people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
 ) -> tuple[SurestGuesses, ...]:
     values, missing, result = people.values, standing_for_none(people.values), []
-    known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
-    sets = {label: [code] for code in known for label in values.labels_of([code])}
+    with_rows = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
+    sets = {label: [code] for code in with_rows for label in values.labels_of([code])}
     if harmful is not None:
         named = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
         sets = {name: codes for name, codes in named.items() if codes}
-    whole, of_known = sum(values.rows), sum(values.rows[code] for code in known)
+    total, of_known = sum(values.rows), sum(values.rows[code] for code in with_rows)
     codes = np.concatenate([*sets.values()]) if sets else np.zeros(0, dtype=np.intp)
     begins = np.cumsum([0, *map(len, sets.values())])[:-1]
 
@@ -177,7 +177,7 @@ def _surest(
         return np.add.reduceat(of_values[:, codes], begins, axis=1) if sets else of_values[:, :0]
 
     rows = of_sets(np.array([values.rows]))[0]
-    numbers = np.maximum(np.minimum(min(MOST_CONFIDENT, whole // 10), rows), 1).astype(np.intp)
+    numbers = np.maximum(np.minimum(min(MOST_CONFIDENT, total // 10), rows), 1).astype(np.intp)
     expected = surest_right(of_sets(shares_of_classes(model)), of_sets(model), model.sum(axis=1), numbers)
     counts, sizes = of_sets(people.counts), people.counts.sum(axis=1)
     right = {
@@ -185,9 +185,9 @@ def _surest(
         for reader, guess in guesses.items()
     }
     for place, name in enumerate(sets):
-        told = {reader: float(shares[place]) for reader, shares in right.items()}
+        shares_right = {reader: float(shares[place]) for reader, shares in right.items()}
         overall = float(rows[place]) / of_known
-        result.append(SurestGuesses(name, int(numbers[place]), overall, float(expected[place]), told or None))
+        result.append(SurestGuesses(name, int(numbers[place]), overall, float(expected[place]), shares_right or None))
     last = max(result, key=lambda guess: guess.overall, default=None)
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 
@@ -202,20 +202,20 @@ def thresholds(published: BundleContent) -> Iterator[Threshold]:
 
 
 CERTAIN_SECONDS = 10.0
-"""To look for what is certain; most releases need one or two."""
+"""Seconds to look for certain cells; most releases need one or two."""
 
 
 def certainties(published: BundleContent) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published."""
     collection = published.everything
     views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(_known(published), published.sensitive, views, published)
+    return _certainties(_knowledge(published), published.sensitive, views, published)
 
 
-def _known(published: BundleContent) -> Knowledge:
-    if not _judged_pairs(published) or (given := published.without_impossible()) is published.everything:
+def _knowledge(published: BundleContent) -> Knowledge:
+    if not _judged_pairs(published) or (collection := published.without_impossible()) is published.everything:
         return Knowledge(published.model.frechet_bounds)
-    return Knowledge(FrechetBounds(given, published.deadline))
+    return Knowledge(FrechetBounds(collection, published.deadline))
 
 
 def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
@@ -231,7 +231,7 @@ def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
     published = refined.content
     attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
     sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    certain = _certainties(_known(published), sensitive, refined.views(), published)
+    certain = _certainties(_knowledge(published), sensitive, refined.views(), published)
     # The worst cell stands by what the labels of several bundles mean together.
     return {
         attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
@@ -242,12 +242,12 @@ def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
 
 
 def _certainties(
-    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
+    knowledge: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
 ) -> dict[str, CertainCells]:
     attributes = [attribute for attribute in sensitive if attribute in views]
     k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
     parts = range(len(attributes), 0, -1)
-    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
+    return {a: certain_cells(knowledge, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def small_below(published: BundleContent) -> int:
@@ -257,7 +257,7 @@ def small_below(published: BundleContent) -> int:
 
 @dataclass(frozen=True)
 class TableChange:
-    """What the releases of two tables that cannot be put together tell of the change between them.
+    """Change between two tables that cannot be put together, as their releases show it.
 
     least: of how many rows a difference is no longer small, if a least count is claimed. unclear: attributes whose
     labels do not tell how values overlap. assumption, parts: as of `TablePair`.
@@ -276,8 +276,10 @@ class TableChange:
 
 def _change(pair: TablePair) -> TableChange:
     tables = (pair.earlier, pair.later)
-    sensitive = list(dict.fromkeys(name for each in tables for _, bundle in each.bundles for name in bundle.sensitive))
-    found = [*pair.overlapping()]
+    sensitive = list(
+        dict.fromkeys(name for table in tables for _, bundle in table.bundles for name in bundle.sensitive)
+    )
+    measured = [*pair.overlapping()]
     return TableChange(
         pair.earlier.name,
         pair.later.name,
@@ -285,9 +287,9 @@ def _change(pair: TablePair) -> TableChange:
         pair.least_rows,
         tuple(
             changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed)
-            for before, after, overlaps in found
+            for before, after, overlaps in measured
         ),
-        tuple(dict.fromkeys(name for *_, overlaps in found for name in overlaps.unclear)),
+        tuple(dict.fromkeys(name for *_, overlaps in measured for name in overlaps.unclear)),
         assumption=pair.assumption,
         parts=pair.parts,
     )
@@ -309,7 +311,7 @@ class Minimality:
 
 @dataclass(frozen=True)
 class Attacks:
-    """All measures of one release, or of several together.
+    """The measures of one release, or of several together.
 
     left_out: why, by sensitive attribute. certain: by sensitive attribute. apart:
     the measures of each release, if they cannot be put together for the reason that `note` gives; published,
@@ -342,7 +344,7 @@ class Attacks:
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a part was not measured."""
+        """True if a part was not measured."""
         return bool(self.unmeasured) or any(part.is_stopped for part in self.apart.values())
 
 
@@ -398,16 +400,16 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
     parts: list[tuple[str, Bundles, BundleContent]] = []
     for table in tables:
-        alone = [(name, [(name, published)], published) for name, published in table.bundles]
-        parts += alone if table.together is None else [(table.name, table.bundles, table.together)]
+        separately = [(name, [(name, published)], published) for name, published in table.bundles]
+        parts += separately if table.together is None else [(table.name, table.bundles, table.together)]
     changes = tuple(map(_change, pairs_of_tables(tables)))
     left = [*(name for name, *_ in parts), *(["what is certain together"] if len(tables) == 1 else [])]
     attacks = Attacks(changes=changes, unmeasured=tuple(left), codebook=bundles[0][1].codebook)
     yield attacks
     for number, (name, of_part, published) in enumerate(parts):
         in_time = replace(published, deadline=published.deadline.share(len(parts) - number))
-        for found in _attacks(of_part if len(of_part) > 1 else [(name, in_time)], in_time, None):
-            attacks = replace(attacks, apart={**attacks.apart, name: found}, unmeasured=tuple(left[number + 1 :]))
+        for measured in _attacks(of_part if len(of_part) > 1 else [(name, in_time)], in_time, None):
+            attacks = replace(attacks, apart={**attacks.apart, name: measured}, unmeasured=tuple(left[number + 1 :]))
             yield attacks
     if len(tables) > 1:
         return
@@ -490,8 +492,8 @@ _NONSENSITIVE_SECONDS = 5.0
 
 def _nonsensitive_small(published: BundleContent) -> Finding:
     claim = NoSmallCertain(small_below(published))
-    for stated, verified in zip(published.claims, published.verify().checks):
-        is_same = isinstance(stated, KCombinatorial | NoSmallCertain) and not stated.is_about_cells
+    for other, verified in zip(published.claims, published.verify().checks):
+        is_same = isinstance(other, KCombinatorial | NoSmallCertain) and not other.is_about_cells
         if is_same and verified.holds and verified.parameters["k"] >= claim.k:
             return replace(verified, criterion=claim.criterion, parameters={"k": claim.k})
     budget = FULL.until(_in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS))
@@ -506,10 +508,10 @@ def _nonsensitive_small(published: BundleContent) -> Finding:
         return finding
     # Tables that only sensitive values link tell more than their nonsensitive parts: bounds of all tables together.
     collection = published.everything
-    shown = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
-    views = {attribute: published_views(collection, attribute) for attribute in shown}
+    names = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
+    views = {attribute: published_views(collection, attribute) for attribute in names}
     deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
-    cell = certainly_small(_known(published), views, small_below(published), deadline)
+    cell = certainly_small(_knowledge(published), views, small_below(published), deadline)
     if cell is None:
         return finding
     return replace(finding, verdict=Verdict.FAILS, worst=WorstClass(cell.values, cell.levels, count=cell.rows))
