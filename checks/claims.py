@@ -419,10 +419,6 @@ class CountClaim(Claim):
         """Rows that every cell of a margin must have, sensitive attributes counted; None if it demands none."""
         return self.least_count if self.is_about_cells else None
 
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether the count of the worst cell of a finding is certainly the smallest."""
-        return finding.holds and not finding.note
-
 
 def number_of_rows(text: str) -> int | None:
     """Return the number in a text; None unless it is a whole number of at most twelve digits.
@@ -493,10 +489,6 @@ class MinCell(CountClaim):
         examined = finding.examined + (0 if finding.holds else by_labels.examined)
         return replace(by_labels, criterion=finding.criterion, examined=examined)
 
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether the claim holds, for every count was examined; else any cell below k may be shown."""
-        return finding.holds
-
 
 @dataclass(frozen=True)
 class KCombinatorial(CountClaim):
@@ -536,10 +528,6 @@ class KLink(CountClaim):
         """Return the finding on a collection."""
         return k_link(question.collection, question.sensitive, self.least_count)
 
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether a class is shown; it is the smallest, because every count is examined."""
-        return finding.worst is not None
-
 
 @dataclass(frozen=True)
 class MinPublishedCell(KLink):
@@ -574,10 +562,6 @@ class NoSmallCertain(CountClaim):
     def set_aside(self, sensitive: AnyCollection[str]) -> AnyCollection[str]:
         """Return the attributes that combinations do not include."""
         return () if self.is_about_cells else sensitive
-
-    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002 - of any finding
-        """Return False: the worst cell is that of k-link, and a combination that no table shows can be smaller."""
-        return False
 
 
 @dataclass(frozen=True)

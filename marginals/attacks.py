@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from checks.attacks.knowledge import (
     USUAL_BOUND,
     CertainCells,
     Knowledge,
-    Levels,
     PublishedCounts,
     Reconstruction,
     certain_cells,
@@ -34,7 +33,7 @@ from checks.attacks.knowledge import (
     reconstruction,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, answer, undecided
+from checks.claims import KCombinatorial, NoSmallCertain, Question, answer, undecided
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
@@ -45,16 +44,14 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
     TablePair,
     by_table,
-    common_refinement,
     over_table,
     pairs_of_tables,
     published_views,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
@@ -62,7 +59,7 @@ from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
+from models.errors import MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
@@ -108,28 +105,6 @@ class DisclosureMeasures:
     levels: Mapping[str, int]
     shown: tuple[str, ...]
     surest: tuple[SurestGuesses, ...] = ()
-
-
-@dataclass(frozen=True)
-class Threshold:
-    """A claimed k in rows and the smallest count, None where it is not known. rows_per_person: None where k is of rows."""
-
-    criterion: str
-    k: int
-    smallest: int | None
-    is_missed: bool = False
-    rows_per_person: int | None = None
-    PLAIN: ClassVar = ("criterion", "k", "smallest", "is_missed", "rows_per_person", "binding")
-
-    @property
-    def claimed(self) -> int:
-        """The k of the claim: rows, or people."""
-        return self.k // (self.rows_per_person or 1)
-
-    @property
-    def binding(self) -> bool | None:
-        """True if the threshold is met without a row to spare; None where that is not known."""
-        return None if self.smallest is None else self.smallest == self.k
 
 
 def disclosure_measures(
@@ -192,24 +167,23 @@ def _surest(
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 
 
-def thresholds(published: BundleContent) -> Iterator[Threshold]:
-    """Yield the claims of a minimum count, with the smallest count that there is."""
-    for claim, finding in zip(published.claims, published.verify().checks):
-        if isinstance(claim, CountClaim):
-            smallest = finding.worst_class.count if claim.shows_smallest(finding) else None
-            failed = finding.verdict is Verdict.FAILS
-            yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)
-
-
 CERTAIN_SECONDS = 10.0
 """Seconds to look for certain cells; most releases need one or two."""
 
 
 def certainties(published: BundleContent) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published."""
-    collection = published.everything
-    views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(_knowledge(published), published.sensitive, views, published)
+    views = {
+        a: published_views(published.everything, a)
+        for a in filter(published.everything.shows, published.domain.attributes)
+    }
+    attributes, knowledge = (
+        [attribute for attribute in published.sensitive if attribute in views],
+        _knowledge(published),
+    )
+    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
+    parts = range(len(attributes), 0, -1)
+    return {a: certain_cells(knowledge, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def _knowledge(published: BundleContent) -> Knowledge:
@@ -224,30 +198,6 @@ def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
     except (CriterionError, TooManyCellsError):
         return ()
     return published.impossible
-
-
-def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
-    """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
-    published = refined.content
-    attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-    sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    certain = _certainties(_knowledge(published), sensitive, refined.views(), published)
-    # The worst cell stands by what the labels of several bundles mean together.
-    return {
-        attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
-        if (worst := cells.worst) is not None
-        else cells
-        for attribute, cells in certain.items()
-    }
-
-
-def _certainties(
-    knowledge: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
-) -> dict[str, CertainCells]:
-    attributes = [attribute for attribute in sensitive if attribute in views]
-    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
-    parts = range(len(attributes), 0, -1)
-    return {a: certain_cells(knowledge, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def small_below(published: BundleContent) -> int:
@@ -320,7 +270,6 @@ class Attacks:
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
-    thresholds: tuple[Threshold, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     minimality: Minimality | None = None
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
@@ -339,8 +288,11 @@ class Attacks:
     if not TYPE_CHECKING:  # types know the members that there are
 
         def __getattr__(self, name: str) -> Any:
-            instead = " any more: attack each folder, and all together" if name == "compositions" else ""
-            raise AttributeError(f"an Attacks has no {name!r}{instead}")
+            instead = {
+                "compositions": "attack each folder, and all together",
+                "thresholds": "the smallest counts stand in the checks of marginals.verify",
+            }.get(name)
+            raise AttributeError(f"an Attacks has no {name!r}{f' any more: {instead}' if instead else ''}")
 
     @property
     def is_stopped(self) -> bool:
@@ -402,23 +354,19 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     for table in tables:
         separately = [(name, [(name, published)], published) for name, published in table.bundles]
         parts += separately if table.together is None else [(table.name, table.bundles, table.together)]
-    changes = tuple(map(_change, pairs_of_tables(tables)))
-    left = [*(name for name, *_ in parts), *(["what is certain together"] if len(tables) == 1 else [])]
-    attacks = Attacks(changes=changes, unmeasured=tuple(left), codebook=bundles[0][1].codebook)
+    left = [name for name, *_ in parts]
+    attacks = Attacks(
+        changes=tuple(map(_change, pairs_of_tables(tables))),
+        note="" if len(tables) > 1 else tables[0].problem,
+        unmeasured=tuple(left),
+        codebook=bundles[0][1].codebook,
+    )
     yield attacks
     for number, (name, of_part, published) in enumerate(parts):
         in_time = replace(published, deadline=published.deadline.share(len(parts) - number))
         for measured in _attacks(of_part if len(of_part) > 1 else [(name, in_time)], in_time, None):
             attacks = replace(attacks, apart={**attacks.apart, name: measured}, unmeasured=tuple(left[number + 1 :]))
             yield attacks
-    if len(tables) > 1:
-        return
-    try:
-        certain = refined_certainties(common_refinement(bundles))
-    except (IncompatibleReleasesError, ContradictionError) as reason:
-        yield replace(attacks, note=str(reason), unmeasured=())
-    else:
-        yield replace(attacks, certain=certain, unmeasured=())
 
 
 def _in_time(deadline: Deadline, seconds: float) -> Deadline:
@@ -431,7 +379,6 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
     measures, left_out = disclosure_measures(published, core, most_cells)
     return Attacks(
         tuple(measures),
-        tuple(thresholds(published)),
         left_out,
         _minimality([("", published)], core.collection, None),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
@@ -458,7 +405,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         if truth is not None and true is not None:
             attributes = model.domain.attributes
             measures = [_guessed(of, true, attributes, truth, published.harmful.get(of.sensitive)) for of in measures]
-        return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
+        return {"attacked": tuple(measures), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
     counted = published.everything, published.sensitive, small_below(published)

@@ -20,7 +20,7 @@ from marginals.errors import InputError
 from marginals.files import resolved
 from marginals.names import number_of
 from marginals.results import plain
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import LinkedTables, linked_tables
@@ -28,13 +28,10 @@ from models.intervals.proofs import (
     BlockRunner,
     Disagreement,
     Explanation,
-    JointContradiction,
     ProvenBounds,
     Term,
     disagreements,
-    estimated_counts,
     explained,
-    joint_contradiction,
     proven_bounds,
 )
 from models.programs.consistent_tables import UNBOUNDED
@@ -48,8 +45,7 @@ class AuditedTables:
     """Facts that tables about the same people tell together.
 
     `unlisted`: of each table, the unknown combinations of its values. `bounds`: None where the tables contradict each
-    other. `reasons`: reasons of some facts, by their place in `facts`. `estimates`: shape (cells,), NaN for none.
-    `together`: tables that contradict each other where no two of them do.
+    other. `reasons`: reasons of some facts, by their place in `facts`.
     """
 
     people: str
@@ -59,8 +55,6 @@ class AuditedTables:
     facts: tuple[Fact, ...]
     disagreements: tuple[Disagreement, ...]
     reasons: dict[int, list[str]]
-    estimates: FloatArray | None
-    together: JointContradiction | None = None
 
     @property
     def is_printed(self) -> BoolArray:
@@ -114,14 +108,13 @@ class AuditedTables:
 
     def as_json(self) -> dict[str, Any]:
         """Facts with their reasons, contradictions, and how much is decided."""
-        linked, together = self.linked, self.together
+        linked = self.linked
         facts = [
             {
                 "kind": fact.kind,
                 "values": linked.named(fact.cell),
                 "published": _ends(fact.published),
                 "proven": _ends(fact.proven),
-                "estimate": None if self.estimates is None else round(float(self.estimates[fact.cell]), 1),
                 "because": self.because(number),
             }
             for number, fact in enumerate(self.facts)
@@ -136,10 +129,6 @@ class AuditedTables:
             }
             for disagreement in self.disagreements
         ]
-        jointly = together and {
-            "tables": [linked.names[table] for table in together.tables],
-            "correction": round(together.correction, 3),
-        }
         return {
             "people": self.people,
             "tables": linked.names[: linked.table_count],
@@ -150,7 +139,6 @@ class AuditedTables:
             "printed": int(self.is_printed.sum()),
             "contradictory": self.bounds is None,
             "contradictions": contradictions,
-            "contradictory_together": jointly,
             "left_out": linked.left_out,
             "facts": facts,
         }
@@ -367,7 +355,7 @@ _EXPLAINED_ROWS = 500
 """Rows of the table of bounds, at most, that are explained though they are no facts."""
 
 _FOR_BOUNDS = 1.1
-"""Share of the time, as a divisor, that the bounds may take; the rest is for estimates and explanations."""
+"""Share of the time, as a divisor, that the bounds may take; the rest is for explanations."""
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -375,13 +363,10 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
     try:
         bounds = proven_bounds(linked, spec.small, deadline.share(_FOR_BOUNDS), run)
     except ContradictionError:
-        pairs = tuple(disagreements(linked))
-        together = None if pairs else joint_contradiction(linked, deadline)
-        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
+        return AuditedTables(tables.people, linked, tables.unlisted, None, (), tuple(disagreements(linked)), {})
     names = {classification.name for classification in linked.classifications}
     sensitive = tuple(name for name in spec.sensitive if name in names)
     facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))
-    estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
     reasons: dict[int, list[str]] = {}
     seen: Counter[FactKind] = Counter()
     for place, fact in enumerate(facts):
@@ -389,7 +374,7 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
         if seen[fact.kind] <= _EXPLAINED and not deadline.is_over:
             most = fact.proven[1] if fact.kind is FactKind.EXISTS else fact.published[1]
             reasons[place] = _reasons(linked, bounds, fact.cell, (fact.published[0], most), fact.proven)
-    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons, estimates)
+    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons)
 
 
 def _reasons(

@@ -48,9 +48,11 @@ PATH = click.Path(path_type=Path)
 
 CONFIG = click.argument("config", type=FILE)
 RELEASE = click.argument("folder", metavar="RELEASE", type=PATH)
+_CORRECTED = "release.title of the new release says what it corrects; marginals verify OLD NEW checks both together"
 REPLACED: Mapping[str, str] = {
     "report": "marginals verify RELEASE --report FILE",
-    "replace": "marginals verify NEW --replaces OLD",
+    "replace": _CORRECTED,
+    "--replaces": _CORRECTED,
     "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
     "--plot": "marginals risk CONFIG --frontier --json lists the frontier",
     "risk --report": "marginals risk CONFIG prints all of it, with --json for programs",
@@ -61,7 +63,7 @@ REPLACED: Mapping[str, str] = {
     "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
     "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
     "--months": "publish each month's table with the same --ledger DIR",
-    "--retract": "what was out counts for good; marginals verify NEW --replaces OLD notes what replaces it",
+    "--retract": f"what was out counts for good; {_CORRECTED}",
     "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
     "risk of a release": "marginals attack RELEASE --truth CONFIG says what its readers can conclude",
     "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",

@@ -338,10 +338,10 @@ def init(
         more = {
             "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
-            "decimal": described.decimal.sign if described.decimal.why else None,
+            "decimal": described.decimal if described.decimal_why else None,
         }
         answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
-        missing = {text: few(cells) for text, cells in described.missing.cells.items()}
+        missing = {text: few(cells) for text, cells in described.missing_cells.items() if cells}
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
         print_json(answer | {name: value for name, value in more.items() if value})
         return
@@ -388,6 +388,7 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
+    from marginals.config.cells import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table
@@ -395,10 +396,9 @@ def _reading_lines(config: "InitialConfig") -> Iterable[str]:
         lines = config.form.header
         named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
         yield f"The columns are named by {named}; see header in the config."
-    if why := described.decimal.why:
-        yield f"Numbers are read with a decimal comma: {why}."
-    if described.missing.cells:
-        yield str(described.missing)
+    if described.decimal_why:
+        yield f"Numbers are read with a decimal comma: {described.decimal_why}."
+    yield from filter(None, [missing_in_words(described.missing_cells)])
     marked = [
         name for name, facts in described.columns.items() if facts.marks.texts and config.guesses[name].role.is_used
     ]

@@ -37,7 +37,7 @@ from marginals.keys import (
     section,
     text,
 )
-from marginals.named_rules import COUNTS, rules_of
+from marginals.named_rules import COUNTS
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import NO_DIVERSITY, Policy
@@ -338,7 +338,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             "data.where names a part of the table, and [population] everybody whom the whole could be about; leave out one"
         )
-    rules = privacy["rules"] if isinstance(privacy["rules"], list | tuple) else [privacy["rules"]]
     settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
@@ -351,12 +350,11 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     people = _population(folder, content.get("population", {}))
     files = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
     files += [content["hierarchy"] for content in sections.values() if "hierarchy" in content]
-    files += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
     files += [*risk.files, *([people["path"]] if people and "path" in people else ())]
     return Config(
         path,
         TableSource(attributes=attributes, origin=folder / data["path"], **settings),
-        Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
+        Policy(**privacy, base=table, **search),
         risk,
         Imprint.of(imprint),
         (path, *(folder / file for file in files)),

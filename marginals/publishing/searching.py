@@ -15,7 +15,7 @@ from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, FewWaiting
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
+from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
 from marginals.recoding.lattice import Progress as Settled
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
@@ -23,10 +23,9 @@ from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import DomainMismatchError, ExtensionError, TimeOverError
+from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
-from models.installed import name_of
 from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -82,17 +81,6 @@ def chosen_base(
             name = f"the base table {as_written(whole)}{with_sensitive}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).helped_by(base={})
     return BaseTables.of(table.cube, masks)
-
-
-def anonymized_base(table: Table, anonymizer: BaseAnonymizer, wish: "_Wish") -> BaseTables:
-    """The base of somebody's own anonymizer. Raises ExtensionError for what is no level of each, else as `chosen_base`."""
-    levels = anonymizer(table, wish.requirements)
-    if not isinstance(levels, Mapping) or not all(isinstance(level, int) for level in levels.values()):
-        raise ExtensionError(
-            f"the base anonymizer {name_of(anonymizer)} gives back no level for each quasi-identifier, such as "
-            f'{{"age": 1, "sex": 0}}, but {type(levels).__name__}'
-        )
-    return chosen_base(table, levels, wish.requirements, wish.policy.alone)
 
 
 _NODES_A_SECOND = 200_000
@@ -423,12 +411,8 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
         return None
     if isinstance(demanded, Mapping):
         return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
-    if not isinstance(demanded, str):
-        return anonymized_base(table, demanded, wish)
     if is_file(demanded):
         return BaseTables.of(table.cube, (published_base(table, demanded),))
-    if demanded != "best":
-        return anonymized_base(table, base_anonymizer(demanded), wish)
     try:
         return wish.best_base(deadline)
     except TimeOverError:

@@ -19,26 +19,23 @@ from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, unjudged
-from marginals.bundle.replacement import replacement_warning
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
     OneTable,
     by_table,
-    common_refinement,
     differences,
     pairs_of_tables,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.errors import BundleError, InputError
 from marginals.messages import first_few, printable
 from marginals.named_rules import AppliedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError
+from models.errors import MarginalsError
 from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -93,15 +90,13 @@ def verify(
 
     - Bundles that count different rows are of a table that changed, and each table is judged by itself. Of each two it is
       checked that the differences which both show are 0, or at least the largest k claimed, or K of `difference=K`.
-    - Bundles that generalize an attribute differently are checked over the common refinement. If labels do not tell that,
-      or only one calls an attribute sensitive, the joint check is undecided. Then each is checked separately, its name
-      among the parameters.
+    - If bundles generalize an attribute differently, or only one calls an attribute sensitive, the joint check is undecided.
+      Then each is checked separately, its name among the parameters.
     - A report that its files do not give is undecided.
 
     key: the public key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then
-    is undecided; each claim has an equal share of what is left after reading. rules: named ones, or TOML files, whose
-    demands are checked beside the claims given. Raises InputError if there is no bundle, and for a claim or key that cannot
-    be read.
+    is undecided; each claim has an equal share of what is left after reading. rules: named ones, whose demands are checked
+    beside the claims given. Raises InputError if there is no bundle, and for a claim or key that cannot be read.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -153,8 +148,6 @@ def _contents(
     # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
-            warnings.append(replaced)
         warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
         warnings += _unjudged(folder, snapshot.descriptor)
@@ -251,10 +244,6 @@ class _Asked:
                     f"{first_few([*map(repr, names)], 5)}"
                 )
 
-    def over(self, refined: CommonRefinement) -> "_Asked":
-        of_each = ([claim] if isinstance(claim, str) else refined.claims_of(claim) for claim in self.claims)
-        return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
-
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
         """Return the claims about attributes that the bundle has; None where nothing is asked."""
         if not self.claims and not self.rules and self.difference is None:
@@ -303,7 +292,7 @@ def _verified(bundles: Bundles, demands: _Asked) -> Verification:
     for number, table in enumerate(tables):
         of_table = _judged_together(table.sharing_time(len(tables) - number), demands)
         others = [bundle for other in tables if other is not table for bundle in other.bundles]
-        checks = (_unless_seen(check, {}, others) for check in of_table.checks)
+        checks = (_unless_seen(check, others) for check in of_table.checks)
         findings += (replace(finding, parameters={"release": table.name, **finding.parameters}) for finding in checks)
         rules += (replace(rule, release=table.name) for rule in of_table.rules)
     findings += differences(list(pairs_of_tables(tables, demands.difference)))
@@ -313,7 +302,7 @@ def _verified(bundles: Bundles, demands: _Asked) -> Verification:
 def _judged_together(table: OneTable, demands: _Asked) -> Verification:
     published = table.together
     if published is None:
-        return Verification(tuple(_findings_apart(table.bundles, demands)))
+        return Verification(tuple(_findings_apart(table, demands)))
     return _checked(published, demands.claims_on(published, published.sensitive), demands.rules)
 
 
@@ -339,36 +328,26 @@ def _checked(published: BundleContent, claims: Sequence[Claim] | None, rules: Se
     return replace(result, checks=tuple(noted))
 
 
-def _findings_apart(bundles: Bundles, demands: _Asked) -> Iterator[Finding]:
-    try:
-        refined = common_refinement(bundles)
-        claims = demands.over(refined).claims_on(refined.content, refined.content.sensitive)
-        # Half of the time is left for the violations that a few attributes prove.
-        hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
-        attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-        for verdict in refined.with_violations(_checked(hurried, claims).checks):
-            finding = _unless_seen(verdict, attribute_of, bundles, 2)
-            yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
-    except (IncompatibleReleasesError, ContradictionError) as problem:
-        yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
-        sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
-        for number, (folder, single) in enumerate(bundles):
-            published = replace(single, deadline=single.deadline.share(len(bundles) - number))
-            for verdict in _checked(published, demands.claims_on(published, sensitive)).checks:
-                finding = _unless_seen(verdict, {}, bundles, 2)
-                yield replace(finding, parameters={"release": folder, **finding.parameters})
+def _findings_apart(table: OneTable, demands: _Asked) -> Iterator[Finding]:
+    yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, table.problem)
+    bundles = table.bundles
+    sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
+    for number, (folder, single) in enumerate(bundles):
+        published = replace(single, deadline=single.deadline.share(len(bundles) - number))
+        for verdict in _checked(published, demands.claims_on(published, sensitive)).checks:
+            finding = _unless_seen(verdict, bundles, 2)
+            yield replace(finding, parameters={"release": folder, **finding.parameters})
 
 
-def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bundles, most: int = 1) -> Finding:
+def _unless_seen(finding: Finding, bundles: Bundles, most: int = 1) -> Finding:
     """Return the finding; of readers with a register it is undecided if so many bundles show an attribute that it needs.
 
-    What these tell of somebody together was not judged. attribute_of: of names that stand for parts.
+    What these tell of somebody together was not judged.
     """
     is_settled = finding.verdict is Verdict.FAILS or Algorithm.NOT_PUBLISHED in finding.algorithms
     if finding.criterion != Register.criterion or is_settled:
         return finding
-    name = finding.parameters["sensitive"]
-    attribute = attribute_of.get(name, name)
+    attribute = finding.parameters["sensitive"]
     by_files = finding.algorithms == (Algorithm.EVERY_CLASS,)
 
     def shows(bundle: BundleContent) -> bool:

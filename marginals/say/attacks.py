@@ -9,7 +9,7 @@ from checks.claims import listing
 from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import CONDITION, claimed_of, crossing_line, few_rows
+from marginals.say.claims import CONDITION, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         Minimality,
         SurestGuesses,
         TableChange,
-        Threshold,
     )
 
 InWords = Callable[[str, int], str]
@@ -76,7 +75,6 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         said = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, said)
-    yield from map(_threshold, attacks.thresholds)
     if attacks.minimality is not None:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
@@ -157,25 +155,6 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
         rows = number_of(shared.rows, "row")
         detail.append(f"one of these classes, with its value: {_cell(shared.values)}: at least {rows}")
     return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, said, tuple(detail))
-
-
-def _threshold(threshold: "Threshold") -> Sentence:
-    of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
-    claim, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", LOOK
-    smallest = f"the smallest count is {'not known' if threshold.smallest is None else f'{threshold.smallest:,}'}"
-    if threshold.is_missed:
-        said = "the claim is not met"
-    elif threshold.binding:
-        said = (
-            f"{smallest}; binding: met without a row to spare. A reader who knows that the release was refined until a "
-            "claim failed can infer that this claim stopped it"
-        )
-    elif threshold.smallest is None:
-        said = smallest
-    else:
-        mark = NOTHING_FOUND
-        said = f"{smallest}, {threshold.smallest - threshold.k:,} to spare. A finer table can still have missed it"
-    return Sentence(mark, f"{claim}: {said}")
 
 
 def register_in_words(readers: RegisterReaders) -> str:

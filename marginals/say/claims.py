@@ -26,6 +26,7 @@ from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
 from marginals.names import column_name
+from marginals.results import plain
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
 from marginals.tables.attribute import Codebook
 from models.graphs.junction_tree import Crossing
@@ -416,7 +417,7 @@ def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) ->
 def _worst(finding: Finding, harmful: AnyCollection[str]) -> str:
     if finding.worst is None or finding.parameters.get("sensitive") in harmful:
         return ""
-    worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
+    worst = {k: value for k, value in plain(finding.worst).items() if k not in _TOO_LONG and value is not None}
     lead = "closest case" if finding.holds else "worst case"
     return f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
 

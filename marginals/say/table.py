@@ -199,7 +199,7 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
         yield f"{name}: {number_of(affected.classes, 'class', 'classes')} with {number_of(affected.rows, 'row')}."
-    for attribute, needed in assessment.knowledge.items():
+    for attribute, needed in assessment.background_knowledge.items():
         if needed.least:
             values = number_of(needed.least, "value")
             yield f"Background knowledge: who rules out {values} of {attribute} for a person can be left with a single one."

@@ -273,7 +273,7 @@ class ConfigFile:
             return cached[1]
         self.project.require_inside(content)
         config = config_of(self.path, content)
-        if not (config.population or config.source.ladders or config.policy.rules):
+        if not (config.population or config.source.ladders):
             self._kept = (stamp, config)  # it follows from the text and the hierarchy files alone
         return config
 

@@ -12,8 +12,7 @@ import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
-from marginals.bundle.replacement import replacement_beside
-from marginals.bundle.signature import SIGNATURE, has_password
+from marginals.bundle.signature import SIGNATURE
 from marginals.bundle.writing import require_replaceable, write_keys
 from marginals.decision import Approval
 from marginals.errors import InputError
@@ -91,7 +90,6 @@ def show(window: Window, request: Request) -> Response:
         jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
-        replaced=replacement_beside(folder / chosen) if chosen else None,
         changed=changed_since(window.project, window.config(), chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
@@ -208,22 +206,10 @@ def publish(window: Window, request: Request) -> Response:
 
 
 def _why_unsigned(window: Window) -> str:
-    """Return why nothing can be signed here, and what to do; empty if the key can sign, or can be made.
-
-    A password that is typed into a page would pass through a browser, which may keep it.
-    """
+    """Return why nothing can be signed here, and what to do; empty if the key can sign, or can be made."""
     secret, public = (window.project.folder / name for name in (_SECRET, _PUBLIC))
-    if not secret.is_file():
-        return f"{_PUBLIC} is here without {_SECRET}; put its secret key beside it to sign" if public.exists() else ""
-    try:
-        if not has_password(secret):
-            return ""
-    except InputError:
-        return ""  # which is said when it is to sign
-    return (
-        f"{_SECRET} has a password, which is asked for at a terminal alone, never by a page; publish there with --sign "
-        f"{_SECRET}, or here without a signature"
-    )
+    is_lost = public.exists() and not secret.is_file()
+    return f"{_PUBLIC} is here without {_SECRET}; put its secret key beside it to sign" if is_lost else ""
 
 
 def verify(window: Window, request: Request) -> Response:

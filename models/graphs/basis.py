@@ -63,11 +63,7 @@ class Distinction:
     @classmethod
     def of_level(cls, hierarchy: Hierarchy, level: int) -> "Distinction | None":
         """Return the distinction between the values of a level; None if the level has one value only."""
-        if hierarchy.size(level) < 2:
-            return None
-        same = (other for other in range(hierarchy.height, level, -1) if hierarchy.size(other) == hierarchy.size(level))
-        several = (other for other in range(hierarchy.height, level, -1) if hierarchy.size(other) > 1)
-        return cls(next(same, level), next(several, level))
+        return cls.of_groups(hierarchy, 0, hierarchy.lift(0, level).astype(np.intp))
 
     @classmethod
     def of_groups(cls, hierarchy: Hierarchy, finest: int, groups: IndexArray) -> "Distinction | None":

@@ -3,9 +3,8 @@
 Tables of pairs without a junction tree have a maximum-entropy distribution without a closed form. It covers all
 attributes together, which are too many to be laid out. So an answer starts from the core's margin over its attributes,
 and is fitted to the published tables within them (Deming and Stephan 1940). It has these counts exactly, and departs
-from the core as little as they allow (Csiszar 1975). If an answer has three attributes or more, all others are fitted
-too, as long as there are few enough cells. Answers about different attributes need not be margins of one distribution
-(design 4.18).
+from the core as little as they allow (Csiszar 1975). Answers about different attributes need not be margins of one
+distribution (design 4.18).
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,29 +20,21 @@ from models.arrays import CodeArray, FloatArray, read_only, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.calibrated_tree import CalibratedTree, drawn_leaves, leaf_shares, spread
+from models.inference.calibrated_tree import drawn_leaves, spread
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
 from models.programs.fitting import Sums, Target, fit, missed_rows
 from models.tables.contingency_table import Cells, ContingencyTable
-from models.tables.hierarchy import Domain, Margin, Mask
+from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
-CELLS = 1 << 25
-"""Largest number of cells that is laid out to fit all attributes together."""
-
-_CELLS_OF_SOME = 1 << 22
-"""Largest number of cells that is laid out to fit some attributes."""
+_CELLS = 1 << 22
+"""Largest number of cells that is laid out."""
 
 _SWEEPS, _CONVERGED = 5_000, 1e-10
-_SWEEPS_OF_ALL, _CONVERGED_OF_ALL = 100, 1e-4
-"""Limits of a fit of some attributes, and of all: sweeps, and the misfit of each count, as a share of it, that ends it.
-"""
-
-_TOGETHER = 3
-"""Least number of attributes of an answer for which all other attributes are fitted too."""
+"""Limits of a fit: sweeps, and the misfit of each count, as a share of it, that ends it."""
 
 _MOST_SWEEPS, _NEAR = 100, 1e-4
 """Limits of a fit of weighted candidates: sweeps, and the summed misses, as a share of all rows, that end it."""
@@ -93,12 +84,6 @@ class Grid:
         codes = {a: self.codes[a][place] for a, place in zip(levels, places)}
         return Cells.of(self.domain, levels, codes, sums[places].reshape(-1))
 
-    def along(self, table: ContingencyTable) -> FloatArray:
-        """Return the counts of a table over axes of the grid, no finer, as an array that broadcasts along the others."""
-        sums, counts = self._target(table)
-        shape = [length if a in table.margin else 1 for a, length in zip(self.levels, self.shape)]
-        return counts[sums.places].reshape(shape)
-
     def fit(
         self,
         weights: FloatArray,
@@ -134,12 +119,10 @@ class ModelBesideCore(MarginalModel):
     """Expected counts, bounds and samples from a core and further tables beside it.
 
     collection: all published marginals; they may show an attribute finer than the core. core: the marginals that have
-    a junction tree. cells: the most cells that are laid out to fit all attributes together. Each answer is independent
-    of other questions.
+    a junction tree. Each answer is independent of other questions.
     """
 
     core: Collection = field(kw_only=True)
-    cells: int = field(default=CELLS, kw_only=True)
 
     @cached_property
     def of_core(self) -> MarginalModel:
@@ -152,34 +135,21 @@ class ModelBesideCore(MarginalModel):
         return False
 
     @property
-    def tree(self) -> CalibratedTree:
-        """Distribution of the core along its junction tree."""
-        return self.of_core.tree
-
-    @property
-    def information(self) -> float:
-        """Information of the core, nats: a lower bound on that of all tables."""
-        return self.of_core.information
-
-    @property
-    def total_information(self) -> float:
-        """Total information of the core, nats: a lower bound on that of all tables."""
-        return self.of_core.total_information
-
-    def junction_tree(self) -> "nx.Graph[Margin]":
-        """Return that of the core."""
-        return self.of_core.junction_tree()
+    def in_tree(self) -> Collection:
+        """The core; information is a lower bound on that of all tables."""
+        return self.core
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Return expected counts over a margin, one axis per attribute in the order given; read-only.
 
-        If a margin is too large to be fitted, its counts are the core's. Raises TooManyCellsError if such a margin is
-        published.
+        Values below the finest published one share its count equally. If a margin is too large to be fitted, its counts
+        are the core's. Raises TooManyCellsError if such a margin is published, DomainMismatchError for an unknown
+        attribute or level, and TimeOverError if the deadline comes first.
         """
         key = tuple(margin.items())
         if key not in self._answers:
             try:
-                self._answers[key] = self.answer(margin)[0]
+                self._answers[key] = self._answer(margin)
             except TooManyCellsError:
                 if self.collection.cube.holds(self.domain.mask(margin)):
                     raise
@@ -214,47 +184,30 @@ class ModelBesideCore(MarginalModel):
         }
         return {name: masks[0] for name, masks in showing.items() if len(masks) == 1}
 
-    def answer(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
-        """Return expected counts over a margin, read-only, and whether all attributes were fitted together.
-
-        Values below the finest published one share its count equally. Raises DomainMismatchError for an unknown
-        attribute or level. Raises TooManyCellsError if the margin is too large to be laid out, TimeOverError if the
-        deadline comes first.
-        """
+    def _answer(self, margin: Mapping[str, int]) -> FloatArray:
         domain = self.domain
         domain.mask(margin)
-        if (cells := domain.size(margin)) > _CELLS_OF_SOME:
-            raise TooManyCellsError(
-                f"a margin of {cells:,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
-            )
+        if (cells := domain.size(margin)) > _CELLS:
+            raise TooManyCellsError(f"a margin of {cells:,} cells is more than the {_CELLS:,} that are laid out")
         levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
-        counts, are_all = self._shown_counts(
-            {a: level for a, level in levels.items() if level < domain.hierarchy(a).height}
-        )
-        return read_only(spread(domain, counts, levels, margin)), are_all
+        counts = self._shown_counts({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
+        return read_only(spread(domain, counts, levels, margin))
 
-    def _shown_counts(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
+    def _shown_counts(self, margin: Mapping[str, int]) -> FloatArray:
         """Return counts over a margin none of whose attributes is finer than published, or suppressed."""
         mask = self.domain.mask(margin)
         if not mask:
-            return np.full((), float(self.total)), False
+            return np.full((), float(self.total))
         if any(not mask & ~maximal for maximal in self._maximal):
-            return self.collection.cube.table(mask).dense(margin).astype(np.float64), False
+            return self.collection.cube.table(mask).dense(margin).astype(np.float64)
         needed = self._needed(margin)
-        if self._is_told_by_core({*needed, *margin}):
-            return self.of_core.expected(margin), False
-        if len(margin) >= _TOGETHER and self._all_fitted is not None:
-            return self._contracted(*self._all_fitted, margin), True
         grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in needed})
-        if prod(grid.shape) > _CELLS_OF_SOME:
-            return self.of_core.expected(margin), False
+        if self._is_told_by_core({*needed, *margin}) or prod(grid.shape) > _CELLS:
+            return self.of_core.expected(margin)
         weights = grid.cut(self.of_core.expected(grid.levels))
-        return self._contracted(grid, self._fitted(grid, weights, _SWEEPS, _CONVERGED), margin), False
-
-    def _fitted(self, grid: Grid, weights: FloatArray, sweeps: int, enough: float) -> FloatArray:
         part = self.collection.within(self._of(grid.levels))
-        grid.fit(weights, map(part.cube.table, maximal_masks(part.masks)), sweeps, enough, self.deadline)
-        return weights
+        grid.fit(weights, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED, self.deadline)
+        return self._contracted(grid, weights, margin)
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
         """Return the attributes over which an answer is fitted: hanging ones are replaced by the others of their margin."""
@@ -269,29 +222,6 @@ class ModelBesideCore(MarginalModel):
         return all(
             any(not wanted & mask & ~core_mask for core_mask in self.core.masks) for mask in self.collection.masks
         )
-
-    @cached_property
-    def _all_fitted(self) -> tuple[Grid, FloatArray] | None:
-        """Fit of all attributes that do not hang on one margin to all tables; None if these are too many cells."""
-        names = [a for a in self.finest_levels if a not in self._hanging and self.collection.shows(a)]
-        grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in names})
-        if prod(grid.shape) > self.cells:
-            return None
-        return grid, self._fitted(grid, self._of_core_over(grid), _SWEEPS_OF_ALL, _CONVERGED_OF_ALL)
-
-    def _of_core_over(self, grid: Grid) -> FloatArray:
-        """Return the core's distribution over a grid; hanging attributes are left out of its cliques."""
-        tree, table = self.core.within(self._of(grid.levels)).junction_tree, self.core.cube.table
-        weights = np.full(grid.shape, float(self.total))
-        for mask in tree.cliques:
-            weights *= grid.along(table(mask)) / max(self.total, 1)
-        for mask in filter(None, tree.separators):
-            rows = grid.along(table(mask))
-            weights *= np.divide(max(self.total, 1), rows, out=np.zeros_like(rows), where=rows > 0)
-        for axis, (name, level) in enumerate(grid.levels.items()):
-            shares = leaf_shares(grid.domain, name, level, max(level, self.core.finest_level(name)))[grid.codes[name]]
-            weights *= shares.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
-        return weights
 
     def _contracted(self, grid: Grid, weights: FloatArray, margin: Mapping[str, int]) -> FloatArray:
         """Return counts over a margin, from fitted weights and the conditional shares of attributes that hang."""

@@ -56,11 +56,6 @@ class PlausibleTables:
     """Random tables at the finest published levels with every count of a decomposable collection.
 
     collection: decomposable; each table has as many rows as it counts.
-
-    >>> from marginals.example import release
-    >>> table = next(PlausibleTables(release.published.collection).drawn(np.random.default_rng(1)))
-    >>> {name: codes.shape for name, codes in table.items()}
-    {'age': (48,), 'diagnosis': (48,), 'sex': (48,)}
     """
 
     collection: Collection
@@ -234,10 +229,6 @@ def canonical_correlation(table: ContingencyTable) -> float:
     """Return the largest canonical correlation of two attributes, from 0 to 1, corrected for chance.
 
     For n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n, with r and c values.
-
-    >>> from marginals.example import release
-    >>> round(canonical_correlation(release.published.collection.tables[1]), 3)
-    0.452
     """
     counts = table.dense().astype(np.float64)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]

@@ -25,29 +25,17 @@ def ratio(numerator: float, denominator: float) -> float:
 
 
 def odds_ratio(a: float, b: float, c: float, d: float) -> float:
-    """Return the ratio ad / bc; infinite if only bc is 0, and nan if both are.
-
-    >>> odds_ratio(2, 1, 3, 6)
-    4.0
-    """
+    """Return the ratio ad / bc; infinite if only bc is 0, and nan if both are."""
     return ratio(a * d, b * c)
 
 
 def risk_ratio(a: float, b: float, c: float, d: float) -> float:
-    """Return the risk a / (a + b) over c / (c + d); nan if a row is empty or both are 0.
-
-    >>> risk_ratio(2, 2, 1, 3)
-    2.0
-    """
+    """Return the risk a / (a + b) over c / (c + d); nan if a row is empty or both are 0."""
     return ratio(ratio(a, a + b), ratio(c, c + d))
 
 
 def risk_difference(a: float, b: float, c: float, d: float) -> float:
-    """Return the share a / (a + b) less the share c / (c + d); nan if a row is empty.
-
-    >>> risk_difference(2, 2, 1, 3)
-    0.25
-    """
+    """Return the share a / (a + b) less the share c / (c + d); nan if a row is empty."""
     return ratio(a, a + b) - ratio(c, c + d)
 
 

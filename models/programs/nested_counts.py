@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from models.arrays import CountArray, FloatArray, IndexArray
-from models.errors import ContradictionError, DomainMismatchError
+from models.errors import ContradictionError
 
 
 class Range(NamedTuple):
@@ -44,23 +44,11 @@ class NestedCounts:
     """Bounds of cells and of the groups around them.
 
     levels: of the cells, then of ever coarser groups. parents: for all levels but the last, the group of the next
-    level around each group. Raises DomainMismatchError for numbers that do not fit.
-
-    >>> cells, whole = (np.array([0, 2]), np.array([5, 4])), (np.array([6]), np.array([6]))
-    >>> tens = NestedCounts((cells, whole), (np.array([0, 0]),))
-    >>> tens.extremes(np.array([1.0, 3.0])), tens.extreme_ratios(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
-    (Range(lower=10.0, upper=14.0), Range(lower=1.6666666666666667, upper=2.3333333333333335))
+    level around each group.
     """
 
     levels: tuple[Bounded, ...]
     parents: tuple[IndexArray, ...]
-
-    def __post_init__(self) -> None:
-        if len(self.levels) != len(self.parents) + 1:
-            raise DomainMismatchError(f"{len(self.levels)} levels need {len(self.levels) - 1} maps to the next one")
-        for (level, _), (above, _), parents in zip(self.levels, self.levels[1:], self.parents):
-            if len(parents) != len(level) or (len(level) and not 0 <= parents.min() <= parents.max() < len(above)):
-                raise DomainMismatchError("each group is in one of the next level")
 
     def extremes(self, costs: FloatArray) -> Range:
         """Return the least and the largest sum of counts times costs. costs: finite, shape (cells,).

@@ -183,9 +183,6 @@ class RefusedMove(NamedTuple):
     move: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"{self.move}: {self.reason}"
-
 
 class Constraint(Protocol):
     """Protocol of constraints on collections; the verdict on a collection must be the same each time.
@@ -679,7 +676,7 @@ def from_independence(problem: Problem, common: Mask = 0) -> Problem:
 
 @dataclass(frozen=True)
 class Step:
-    """Accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over.
+    """Accepted move. before, after: KL divergence in nats.
 
     parameters: the number of free parameters that it adds; None if it is not recorded.
     """
@@ -687,7 +684,6 @@ class Step:
     move: str
     before: float
     after: float
-    refused: tuple[RefusedMove, ...] = ()
     parameters: float | None = None
 
 

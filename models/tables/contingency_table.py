@@ -205,18 +205,12 @@ class Cells:
         return cells
 
     def __len__(self) -> int:
-        """Number of cells."""
         return len(self.counts)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Attributes of the margin in the domain's order."""
         return tuple(sorted(self.margin, key=self.domain.index))
-
-    @cached_property
-    def are_all(self) -> bool:
-        """True if these cells, which are distinct, are all cells of the margin."""
-        return len(self) == self.domain.size(self.margin)
 
     def column(self, attribute: str, level: int | None = None) -> CodeArray:
         """Return the codes of one attribute, at a level not below the margin's: shape (cells,)."""
@@ -284,7 +278,6 @@ class Cells:
         return shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
 
     def __getitem__(self, cells: BoolArray | IndexArray) -> "Cells":
-        """Return some of the cells, by place or mask."""
         return Cells(self.domain, self.margin, tuple(column[cells] for column in self.codes), self.counts[cells])
 
     def with_counts(self, counts: NDArray[Any]) -> "Cells":
@@ -319,7 +312,6 @@ class Cells:
         return Cells.of(self.domain, Margin(levels), codes, self.counts[first] * other.counts[second])
 
     def __mul__(self, other: "Cells") -> "Cells":
-        """Return the join."""
         return self.join(other)
 
     def __truediv__(self, other: "Cells") -> "Cells":

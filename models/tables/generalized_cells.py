@@ -192,7 +192,6 @@ class GeneralizedCells:
         return cls.from_rows(table.domain, nodes_of(table), table.counts)
 
     def __len__(self) -> int:
-        """Number of cells."""
         return len(self.counts)
 
     def __repr__(self) -> str:

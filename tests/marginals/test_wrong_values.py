@@ -61,7 +61,6 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "generalize": {"table": disclosed, "attribute": "age", "condition": None, "level": 1},
         "hide": {"table": disclosed, "attribute": "age"},
         "hilbert": {"table": table, "requirement": "distinct:2"},
-        "implies": {"stronger": "distinct:3", "weaker": "distinct:2", "values": 4},
         "open_release": {"path": folder / "release"},
         "plain": {"value": 1},
         "prediction_accuracy": {"anonymized": release, "table": table, "target": "diagnosis"},
@@ -87,7 +86,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 ELSEWHERE = {
-    marginals.criteria: "check_criterion implies register_diversity unregister_diversity",
+    marginals.criteria: "check_criterion register_diversity unregister_diversity",
     marginals.recoding: "assess hilbert prediction_accuracy query_error sweep verify_recoded",
     marginals.risk: "disclose disclosure_risk generalize hide",
     marginals.selection: "fit_model",

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 import marginals
 from command_line import main
-from signing_keys import write_keys
 from small_release import CONFIG, contents, marginals_command, write_config, write_long_search
 from window_clients import Browser, browsing, problem_of
 
@@ -144,15 +143,6 @@ def test_questions_are_in_a_table_or_in_none_while_the_search_runs(browser: Brow
     told = re.findall(r'id="asked-\d" data-live class="(\w*)"', browser.page("/search"))
     assert told[:3] == ["ahead" if job.answered[frozenset(pair)] else "behind" for pair in asked]
     job.done.set()
-
-
-def test_a_key_with_a_password_signs_at_a_terminal_only(browser: Browser) -> None:
-    folder = browser.window.project.folder
-    write_keys(folder, "minisign", "open sesame")
-    assert 'name="sign" value="yes" disabled' in browser.page("/publish")
-    page = browser.publish(sign="yes")
-    assert "--sign minisign.key" in problem_of(page)
-    assert not (folder / "release").exists()
 
 
 def test_the_key_is_made_with_the_release_that_it_signs(browser: Browser) -> None:
@@ -416,15 +406,6 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
     assert (states["search"], states["publish"]) == ("stale", "stale")
     path.write_text(text.replace('diversity = "entropy:2"', ""))
     assert step_states(browser.page("/policy"))["policy"] == "open"
-
-
-def test_a_release_that_is_replaced_says_so(browser: Browser, small_release: marginals.Release) -> None:
-    folder = browser.window.project.folder
-    small_release.write(folder / "first")
-    marginals.example.release.write(folder / "second")
-    assert marginals_command("verify", folder / "second", "--replaces", folder / "first").returncode == 0
-    assert "It is replaced since" in browser.page("/publish?release=first")
-    assert "It is replaced since" not in browser.page("/publish?release=second")
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
