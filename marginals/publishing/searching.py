@@ -255,6 +255,7 @@ def _searched(
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
+    wish.tell_answered(search.result)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques and search.result.stopped:
@@ -357,6 +358,7 @@ def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> 
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
+    wish.tell_answered(result)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
