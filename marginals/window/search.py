@@ -51,7 +51,7 @@ def _state_of(pair: tuple[str, ...], job: Job | None, candidate: Candidate | Non
         if job.answered is None or frozenset(pair) not in job.questions:
             return ""
         return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
-    return "" if candidate is None else candidate.kinds.get(pair, "unpublished")
+    return "" if candidate is None else candidate.kinds.get((pair[0], pair[1]), "unpublished")
 
 
 def _lines_of(candidate: Candidate) -> list[str]:
