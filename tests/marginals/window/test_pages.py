@@ -544,13 +544,6 @@ def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> N
     assert "# why" in text
 
 
-def test_closing_the_window_takes_two_steps(browser: Browser) -> None:
-    page = browser.page("/table")
-    closing = page[page.index("<summary>Close the window</summary>") :]
-    assert closing.index("not saved is lost") < closing.index("<button") < closing.index("</details>")
-    assert page.count('/stop"') == 1
-
-
 def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
     offered = 'name="ladder" value="fitted"'
     assert offered in browser.page("/levels?attribute=age")
