@@ -336,7 +336,6 @@ class Reading:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """Values of a column in one spelling, None for no value, or MISSING where it is counted."""
         attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
         instead = MISSING if attribute.counts_missing else None
         absent = attribute.absent(texts, self.missing, self.decimal)
@@ -707,7 +706,6 @@ class TableSource:
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """Attributes, and the columns of the person or of counts, which the rows must have."""
         return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
 
     @property
@@ -719,7 +717,6 @@ class TableSource:
         return CountedRows(opened, self._counts[0], self.missing, self.decimal) if self._counts else opened
 
     def _checked(self) -> Source:
-        """The frame or the files, with the columns that are described; a table of counts must be called one."""
         needed = [column for column, attribute in self._described.items() if attribute.role is not Role.IGNORED]
         name = "the table" if self.path is None else self.path.name
         source: Source
