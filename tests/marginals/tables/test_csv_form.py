@@ -133,20 +133,6 @@ def test_init_finds_the_separator_and_what_it_writes_is_published(tmp_path: Path
     run("publish", config, "--out", tmp_path / "release", status=0)
 
 
-def test_what_is_disclosed_is_read_with_the_separator_too(tmp_path: Path) -> None:
-    separated(tmp_path, ";")
-    config = tmp_path / "release.toml"
-    config.write_text(
-        '[data]\npath = "people.csv"\nseparator = ";"\n'
-        + "".join(f'[attributes.{name}]\nrole = "{role}"\n' for name, role in PEOPLES_ROLES.items())
-        + '[risk]\ndictionaries = ["people.csv"]\n[[risk.rules]]\nattribute = "work"\n'
-    )
-    out = tmp_path / "out.csv"
-    for command in ("disclose", "risk"):
-        run(command, config, "--out", out, "--force", status=0)
-        assert len(pd.read_csv(out)) == (PEOPLE["work"] != "").sum()
-
-
 def test_tables_of_one_column_have_no_other_separator(tmp_path: Path) -> None:
     for name in ("age", "a;b"):
         (tmp_path / "t.csv").write_text(f"{name}\n31\n")
