@@ -8,11 +8,11 @@ Re-identification Risk, EDBT 2010.)
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +52,6 @@ class Risk:
         above = {bound: float(sizes[risks > float(bound) * (1 + 1e-12)].sum() / rows) for bound in THRESHOLDS}
         return cls(float(risks.max()), float((sizes * risks).sum() / rows), above)
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the risk as plain values; thresholds as texts such as "1/5"."""
-        return {**asdict(self), "above": {str(bound): share for bound, share in self.above.items()}}
-
 
 @dataclass(frozen=True)
 class Reidentification:
@@ -76,11 +72,9 @@ class Reidentification:
 
     def as_json(self) -> dict[str, Any]:
         """Return the risks as plain values."""
-        plain: dict[str, Any] = {"prosecutor": self.prosecutor.as_json(), "marketer": self.marketer}
-        if self.journalist is None:
-            return {**plain, "journalist": None}
+        risks = {"prosecutor": self.prosecutor, "marketer": self.marketer, "journalist": self.journalist}
         of_population = {"population_unique": self.population_unique, "estimated": self.is_estimated}
-        return {**plain, "journalist": self.journalist.as_json(), **of_population}
+        return risks | (of_population if self.journalist else {})
 
 
 def reidentification(sizes: CountArray, population: CountArray | float | None = None) -> Reidentification | None:
@@ -191,12 +185,14 @@ SINGLE_TABLES = (
 class PresenceClass:
     """Class of people of the population, and how many of them are in the table."""
 
-    rows: int
+    count: int
     population: int
+    PLAIN: ClassVar = ("count", "population", "presence")
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the class as plain values."""
-        return {"count": self.rows, "population": self.population, "presence": self.rows / self.population}
+    @property
+    def presence(self) -> float:
+        """Share of them that is in the table."""
+        return self.count / self.population
 
 
 def k_map(sizes: CountArray, population: CountArray, k: int) -> Finding:
@@ -257,10 +253,6 @@ class ChangeOfBelief:
     prior: float
     posterior: float
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the change as plain values."""
-        return asdict(self)
-
 
 def prior_belief(alike: NDArray[Any]) -> FloatArray:
     """Return the belief alpha = f(s | q), before anything is published: shape (people, values).
@@ -294,27 +286,6 @@ def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDA
     if not (totals > 0).all():
         raise ContradictionError("a class shows none of the sensitive values that somebody in it can have")
     return np.asarray(weights / totals, dtype=np.float64)
-
-
-def positive_disclosure(posterior: FloatArray, rows: CountArray, delta: float) -> BoolArray:
-    """Return where a belief exceeds 1 - delta and is right for somebody (MKGV07 Def. 3.1): shape (people, values).
-
-    rows: of the original table, n(q, s).
-    """
-    return np.asarray((posterior > 1 - delta) & (rows > 0))
-
-
-def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float) -> BoolArray:
-    """Return where a belief is below epsilon and somebody has another value (MKGV07 Def. 3.2): shape (people, values).
-
-    rows: of the original table, n(q, s).
-    """
-    return np.asarray((posterior < epsilon) & (rows.sum(axis=1, keepdims=True) > rows))
-
-
-def breach(prior: FloatArray, posterior: FloatArray, rho_1: Fraction, rho_2: Fraction) -> BoolArray:
-    """Return whether a belief below rho_1 rose above rho_2, or one over 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def. 3.3)."""
-    return np.asarray(_excess(prior, posterior, float(rho_1), float(rho_2)) > 0)
 
 
 def bayes_optimal(

@@ -19,7 +19,6 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
 from models.accuracy import (
-    IndependentModel,
     random_counts,
     random_tables,
     total_variation,
@@ -27,6 +26,7 @@ from models.accuracy import (
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
@@ -294,7 +294,8 @@ def compare(release: Published | Released, table: Table) -> Comparison:
     published = published_of(release, "release")
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     over, named = over_table(published, table)
-    return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel.of(named.cube)})
+    ones = Collection.of(named.cube, named.cube.domain.attribute_masks)
+    return comparison(named.cube, over.model, {INDEPENDENT: MarginalModel(ones)})
 
 
 def comparison(

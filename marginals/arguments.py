@@ -14,11 +14,7 @@ from marginals.errors import InputError
 
 
 def path_of(value: object) -> Path:
-    """A path that is given as text or as a Path. Raises InputError for anything else.
-
-    >>> path_of("release").name
-    'release'
-    """
+    """A path that is given as text or as a Path. Raises InputError for anything else."""
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"files and folders are named by a text or a pathlib.Path, not by {kind_of(value)}")
     try:
@@ -38,14 +34,7 @@ _LONGEST_NAME = 255
 
 
 def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
-    """Raise InputError unless a value is of a kind. name: of the argument. instead: what to give, as somebody would type it.
-
-    >>> from collections.abc import Mapping
-    >>> require(None, Mapping, "attributes", '{"age": "quasi-identifier"}')
-    Traceback (most recent call last):
-        ...
-    marginals.errors.InputError: attributes cannot be None; give {"age": "quasi-identifier"}
-    """
+    """Raise InputError unless a value is of a kind. name: of the argument. instead: what to give, as one types it."""
     if not isinstance(value, kind):
         raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
 
@@ -80,13 +69,7 @@ def published_of(value: Any, name: str) -> Any:
 
 
 def require_share(value: object, name: str) -> None:
-    """Raise InputError unless a value is a number from 0 to 1.
-
-    >>> require_share(2.5, "suppression")
-    Traceback (most recent call last):
-        ...
-    marginals.errors.InputError: suppression is a number from 0 to 1, not 2.5
-    """
+    """Raise InputError unless a value is a number from 0 to 1."""
     number(0, 1).check(value, name)
 
 
@@ -165,14 +148,6 @@ def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
     """Return a decorator by which a function refuses arguments of another kind than stated. example: a right call.
 
     A default is taken as it is. The refusal is an InputError, which shows the right call.
-
-    >>> @takes("draw(3)", rows=whole(0))
-    ... def draw(rows: int) -> int:
-    ...     return rows
-    >>> draw(-1)
-    Traceback (most recent call last):
-        ...
-    marginals.errors.InputError: rows is a whole number from 0 on, not -1; write draw(3)
     """
 
     def checked(function: Function) -> Function:

@@ -25,7 +25,6 @@ from checks.attacks.knowledge import (
     USUAL_BOUND,
     CertainCells,
     Knowledge,
-    Levels,
     PublishedCounts,
     Reconstruction,
     certain_cells,
@@ -45,17 +44,15 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
     OneTable,
     TablePair,
     by_table,
-    common_refinement,
     over_table,
     pairs_of_tables,
     published_views,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
@@ -63,7 +60,7 @@ from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
+from models.errors import MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
@@ -164,7 +161,6 @@ MOST_CONFIDENT = 1000
 def _surest(
     people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
 ) -> tuple[SurestGuesses, ...]:
-    """The guesses of each harmful value; of any where none is called so. people: by the truth. model: shares of classes."""
     values, missing, result = people.values, standing_for_none(people.values), []
     known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
     sets = {label: [code] for code in known for label in values.labels_of([code])}
@@ -209,13 +205,17 @@ CERTAIN_SECONDS = 10.0
 
 def certainties(published: BundleContent) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published."""
-    collection = published.everything
-    views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(_known(published), published.sensitive, views, published)
+    views = {
+        a: published_views(published.everything, a)
+        for a in filter(published.everything.shows, published.domain.attributes)
+    }
+    attributes, known = [attribute for attribute in published.sensitive if attribute in views], _known(published)
+    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
+    parts = range(len(attributes), 0, -1)
+    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def _known(published: BundleContent) -> Knowledge:
-    """What readers know of the tables and the impossible pairs, if these can be judged."""
     if not _judged_pairs(published) or (given := published.without_impossible()) is published.everything:
         return Knowledge(published.model.frechet_bounds)
     return Knowledge(FrechetBounds(given, published.deadline))
@@ -227,30 +227,6 @@ def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
     except (CriterionError, TooManyCellsError):
         return ()
     return published.impossible
-
-
-def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
-    """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
-    published = refined.content
-    attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-    sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    certain = _certainties(_known(published), sensitive, refined.views(), published)
-    # The worst cell stands by what the labels of several bundles mean together.
-    return {
-        attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
-        if (worst := cells.worst) is not None
-        else cells
-        for attribute, cells in certain.items()
-    }
-
-
-def _certainties(
-    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
-) -> dict[str, CertainCells]:
-    attributes = [attribute for attribute in sensitive if attribute in views]
-    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
-    parts = range(len(attributes), 0, -1)
-    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
 def small_below(published: BundleContent) -> int:
@@ -362,11 +338,6 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> surest = attacks.attacked[0].surest[0]
-    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
-    ('Asthma', 1.0, 0.271)
-    >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
-    (3, 0)
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
@@ -406,14 +377,8 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     else:
         names = (name for name, _ in bundles)
         words = bundles[0][1].codebook
-        attacks = Attacks(unmeasured=(*names, "what is certain together"), codebook=words)
-        attacks = yield from _each_apart(attacks, _each_in_time(bundles))
-        try:
-            certain = refined_certainties(common_refinement(bundles))
-        except (IncompatibleReleasesError, ContradictionError) as reason:
-            yield replace(attacks, note=str(reason), unmeasured=())
-        else:
-            yield replace(attacks, certain=certain, unmeasured=())
+        attacks = Attacks(unmeasured=tuple(names), note=tables[0].problem, codebook=words)
+        yield from _each_apart(attacks, _each_in_time(bundles))
 
 
 Part = tuple[str, Bundles, BundleContent]

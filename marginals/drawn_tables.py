@@ -52,7 +52,6 @@ def with_numbers(
 def _within(
     told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]], rng: "np.random.Generator"
 ) -> FloatArray:
-    """A number within the label of each row. others: codes of other attributes, and how many values they have."""
     low, high = told.low[codes], told.high[codes]
     numbers = told.points[codes].copy()
     spread = np.isfinite(low) & np.isfinite(high) & (low < high)

@@ -112,7 +112,6 @@ def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    """Labels as they are, since they are data; people are warned of those that a spreadsheet would calculate."""
     texts = chain(map(str, frame.columns), *(map(str, frame[column].unique()) for column in frame.columns))
     if any(text.startswith(_FORMULA) and interval(text) is None and number_in(text) is None for text in texts):
         click.echo("note: a label begins like a formula; spreadsheets must import the columns as text", err=True)
@@ -139,11 +138,6 @@ def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     Beside labels that are numbers, or ranges of them, stands their middle, as `age_number`.
 
     Its name is that of its file in a bundle.
-
-    >>> from marginals.example import release
-    >>> frames = published_frames(release.published)
-    >>> list(frames), frames["diagnosis.0-sex.0"].head(2).values.tolist()
-    (['age.1-diagnosis.0', 'diagnosis.0-sex.0'], [['Female', 'Asthma', 9], ['Female', 'Flu', 12]])
     """
     frames = {}
     for table in published.everything.tables:

@@ -45,6 +45,8 @@ REPLACED: Mapping[str, str] = {
     "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
     "search.max_cells": "search.max_attributes bounds a margin",
     "attributes.NAME.population": "give the attribute a hierarchy, made of these counts",
+    "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
+    "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",

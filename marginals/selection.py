@@ -18,7 +18,7 @@ from marginals.arguments import elements_of, require, require_function, require_
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
-from marginals.jobs import Jobs
+from marginals.jobs import in_processes, require_jobs
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
@@ -413,10 +413,11 @@ class Selection(SelectedModel):
         """
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
-        run, deadline = Jobs(jobs), within(time_limit)
+        require_jobs(jobs)
+        deadline = within(time_limit)
         work = partial(_resampled, self.rows.counts, self.reselect, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
-        edge_sets = run(work, draws, lambda done: progress("resampled tables", done, times))
+        edge_sets = in_processes(jobs, work, draws, lambda done: progress("resampled tables", done, times))
         got = [edges for edges in edge_sets if edges is not None]
         found, graph = Counter(edge for edges in got for edge in edges), self.graph
         lines = [

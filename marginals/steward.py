@@ -17,9 +17,9 @@ from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.errors import BundleError, InputError
-from marginals.files import PRIVATE, made_folder, only_writer, replace_file, replaced_meanwhile, resolved
+from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
-from marginals.output import OutputFile, keep_apart, refusals, require_place
+from marginals.output import OutputFile, keep_apart, require_place
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 

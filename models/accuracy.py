@@ -2,18 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import cache
 from math import comb, prod
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import leaf_shares
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy_nodes
 
 # Count queries: how far answers from a generalized table are from the true ones (TZ11 section 5.3.3).
@@ -113,22 +111,6 @@ def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells,
     estimated = answers(anonymized, queries)
     answered = true > 0
     return float(np.mean(np.abs(estimated - true)[answered] / true[answered])) if answered.any() else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class IndependentModel(MarginalModel):
-    """Model in which attributes are independent, fitted to the counts of each single attribute."""
-
-    @classmethod
-    def of(cls, cube: DataCube) -> "IndependentModel":
-        """Fit the model to the counts of each attribute of a cube, at base values."""
-        return cls(Collection.of(cube, cube.domain.attribute_masks))
-
-    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Return expected counts of some cells without laying out their table."""
-        total = max(self.total, 1)
-        shares = [self.expected({a: level})[code] / total for (a, level), code in zip(margin.items(), codes)]
-        return np.asarray(reduce(np.multiply, shares) * self.total)
 
 
 # Random counts: how many rows lie where two or three attributes have values like those of rows drawn at random.

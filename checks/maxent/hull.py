@@ -196,12 +196,7 @@ def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     budget
         Work that the check may do.
     """
-    return judge_extremes(extreme_vectors(tree, budget), tree, diversity, budget)
-
-
-def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | None:
-    """Return the vectors of combinations that no others combine to, for all criteria; None if the budget is too small."""
-    programs = count(1)
+    programs, judge = count(1), Judge(tree, diversity)
 
     def spend() -> None:
         tree.deadline.check()
@@ -211,34 +206,16 @@ def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | N
     def extreme(vectors: FloatArray, block: IndexArray) -> IndexArray:
         return _within_blocks(block, lambda positions: extreme_positions(vectors[positions], spend))
 
-    return _vector_set(tree, extreme, budget)
-
-
-def judge_extremes(
-    extremes: VectorSet | None, tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
-) -> Outcome:
-    """Decide a criterion by the extreme vectors of a tree.
-
-    Near the boundary of the criterion, where a dropped vector could matter, all distinct vectors are judged.
-    """
-    judge, vector_set = Judge(tree, diversity), extremes
-    if vector_set is not None:
-        judge.look_at(vector_set.chosen, vector_set.vectors)
-        if not judge.fails and judge.slack <= BOUNDARY:
-            vector_set = _vector_set(tree, distinct_positions, budget)
-            if vector_set is not None:
-                judge.look_at(vector_set.chosen, vector_set.vectors)
-    if vector_set is None:
-        return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
-    return replace(judge.outcome(), examined=vector_set.examined)
-
-
-def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet | None:
-    """Return the vectors that remain at the root; None if the sets outgrow the budget."""
     try:
-        return work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
+        # Near the boundary of the criterion, where a dropped vector could matter, all distinct vectors are judged.
+        for prune in (extreme, distinct_positions):
+            result = work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
+            judge.look_at(result.chosen, result.vectors)
+            if judge.fails or judge.slack > BOUNDARY:
+                break
     except TooManyVectorsError:
-        return None
+        return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
+    return replace(judge.outcome(), examined=result.examined)
 
 
 # Supports: maxent diversity by the number of values (KG06 section 7).

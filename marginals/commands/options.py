@@ -19,11 +19,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from marginals.deadline import (
-    ANSWERED,
-    ENOUGH,
     PHASES,
     PROGRESS_IN_LINES,
-    SEARCH_CLOCK,
     VERIFYING,
     end_timer,
     stopped_after,
@@ -48,9 +45,11 @@ PATH = click.Path(path_type=Path)
 
 CONFIG = click.argument("config", type=FILE)
 RELEASE = click.argument("folder", metavar="RELEASE", type=PATH)
+_CORRECTED = "release.title of the new release says what it corrects; marginals verify OLD NEW checks both together"
 REPLACED: Mapping[str, str] = {
     "report": "marginals verify RELEASE --report FILE",
-    "replace": "marginals verify NEW --replaces OLD",
+    "replace": _CORRECTED,
+    "--replaces": _CORRECTED,
     "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
     "--plot": "marginals risk CONFIG --frontier --json lists the frontier",
     "risk --report": "marginals risk CONFIG prints all of it, with --json for programs",
@@ -61,7 +60,7 @@ REPLACED: Mapping[str, str] = {
     "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
     "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
     "--months": "publish each month's table with the same --ledger DIR",
-    "--retract": "what was out counts for good; marginals verify NEW --replaces OLD notes what replaces it",
+    "--retract": f"what was out counts for good; {_CORRECTED}",
     "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
     "risk of a release": "marginals attack RELEASE --truth CONFIG says what its readers can conclude",
     "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",
@@ -171,7 +170,6 @@ _PHASES = {
     "further tables": "choice of further tables",
     "witnesses": "proof of further tables",
     VERIFYING: "verification",
-    ANSWERED: "search",
 }
 """What the phase is called of which progress is told by these tasks; others are called as they are."""
 
@@ -183,7 +181,7 @@ class ProgressBars:
     """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
 
     Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
+    {"task": "collections", "done": 120, "total": 0}, ten a second at most.
     """
 
     def __init__(self, wanted: bool) -> None:
@@ -194,14 +192,10 @@ class ProgressBars:
 
     def __enter__(self) -> "Progress":
         PHASES.begin("", anew=True)
-        if self._in_lines and ENOUGH is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
         return self._tell
 
     def _tell(self, task: str, done: int, total: int) -> None:
         ENDING.heed()
-        if task == ANSWERED and not self._in_lines:
-            return
         if (phase := _PHASES.get(task, task)) != PHASES.name:
             PHASES.begin(phase)
         if task == VERIFYING:  # the last verification is never cut

@@ -1,10 +1,8 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,8 +68,7 @@ if TYPE_CHECKING:
 @click.option(
     "--new-key",
     is_flag=True,
-    help="First make the key of --sign, and beside it the public key for readers (.pub). At a terminal a password is asked "
-    "for, which may be empty.",
+    help="First make the key of --sign, and beside it the public key for readers (.pub).",
 )
 @ends_within(
     None,
@@ -149,7 +146,7 @@ def publish(
 
 
 def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKey | None":
-    # what would be refused after a long search is refused before it, and a password is asked for once
+    # what would be refused after a long search is refused before it
     from marginals.bundle.signature import secret_key
     from marginals.bundle.writing import write_keys
 
@@ -157,16 +154,7 @@ def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKe
         return None if sign is None else secret_key(sign)
     if sign is None:
         raise InputError("--new-key goes with --sign KEYFILE, the file of the key that is made")
-    password = ""
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        try:
-            password = click.prompt(
-                "Password of the key", "", hide_input=True, confirmation_prompt=True, show_default=False, err=True
-            )
-        except click.Abort:
-            ENDING.heed()
-            raise InputError("no password was given") from None
-    key = write_keys(sign, password, reads)
+    key = write_keys(sign, reads)
     made = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
     click.echo(printable(made), err=True)
     return key
@@ -351,8 +339,7 @@ FAILED = 1
     "rules",
     multiple=True,
     metavar="RULE",
-    help="Check what this rule demands instead of the release's own claims: a name such as cms-11, or a TOML file with a "
-    "rule of your own. May be repeated.",
+    help="Check what this rule demands instead of the release's own claims, such as cms-11. May be repeated.",
 )
 @click.option(
     "--key",
@@ -366,23 +353,16 @@ FAILED = 1
     help="RELEASE is a table that `anonymize` wrote, a CSV file: check it against the policy of this config. The table's "
     "data are not read, so that hierarchies of sensitive attributes must be files.",
 )
-@click.option(
-    "--replaces",
-    metavar="OLD",
-    type=PATH,
-    help="If RELEASE holds what it claims, note beside the release OLD that this one corrects it: OLD-replaced.json. Hand "
-    "it on with OLD. What was out stays known, so verify both together.",
-)
 @output("--report", help="Also write the report of the release, one HTML page, to this file, from its files alone.")
 @ends_within(60.0, "What is not proven by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
 def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **asked: Any) -> None:
     """Check the privacy claims of a release from its files.
 
-    Several releases are checked jointly, for readers who hold all of them, if one generalizes an attribute differently over
-    the pieces that both leave. If labels do not tell these, or releases disagree on what is sensitive, the joint check is
-    undecided and each release is checked separately. Releases that count different rows are of a table that changed: each is
-    checked separately, and "difference" tests whether two of them reveal a change of fewer than k people.
+    Several releases are checked jointly, for readers who hold all of them. If they generalize an attribute differently, or
+    disagree on what is sensitive, the joint check is undecided and each release is checked separately. Releases that count
+    different rows are of a table that changed: each is checked separately, and "difference" tests whether two of them reveal
+    a change of fewer than k people.
 
     An undecided check is no pass: exit status 1, as if it fails. What the publisher attests, since only the table shows it,
     neither passes nor fails. Without --key no signature is checked. The report is made again and compared.
@@ -394,17 +374,13 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify release-2025 release-2026 --check difference=10
       marginals verify release --check k-link=10 --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
       marginals verify release --rule cms-11 --key minisign.pub --report page.html
-      marginals verify release-corrected --replaces release
       marginals verify swept.csv --config release.toml
     """
-    from marginals.bundle.replacement import mark_replaced, note_beside
     from marginals.decision import Decision
     from marginals.say.claims import verification_sentences
 
-    replaces = asked.pop("replaces")
-    for option, is_given in (("--report", target.path is not None), ("--replaces", replaces is not None)):
-        if is_given and (len(folders) > 1 or asked["config"] is not None):
-            raise InputError(f"{option} is about one release")
+    if target.path is not None and (len(folders) > 1 or asked["config"] is not None):
+        raise InputError("--report is about one release")
     target.opened()
     if asked["config"] is None:
         if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
@@ -418,18 +394,16 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
     else:
         verification = _verified_table(folders, **asked)
     is_written = target.path is not None and _write_report(verification, folders[0], target.path, deadline)
-    mark = mark_replaced(replaces, folders[0], _today()) if replaces is not None and verification.ok else None
     is_asked = bool(asked["checks"] or asked["rules"])
     sentences = [*verification_sentences(verification, is_asked=is_asked)]
     if as_json:
         report: dict[str, Any] = {"report": str(target.path)} if is_written else {}
         if verification.published is not None and not is_asked:
             report["decision"] = Decision.of(verification.published)
-        print_json(plain(verification) | {"sentences": sentences} | report | ({"replaces": mark.old} if mark else {}))
+        print_json(plain(verification) | {"sentences": sentences} | report)
     else:
         print_sentences(sentences)
         print_lines([f"Wrote {target.path}. Open it in a browser."] if is_written else [])
-        print_lines([f"{replaces} is {mark}. The note is {note_beside(replaces)}; hand it on with it."] if mark else [])
     if not verification.ok:
         click.get_current_context().exit(FAILED)
 
@@ -442,10 +416,6 @@ def _write_report(verification: "Verification", folder: Path, path: Path, deadli
         return False
     release.report(path)
     return True
-
-
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
 
 
 def _verified_table(
@@ -522,7 +492,6 @@ class _Rows(click.IntRange):
     name = "NUMBER|exact"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or the word."""
         return value if value == _EXACT else super().convert(value, param, ctx)
 
 
@@ -615,7 +584,6 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
       marginals publish release.toml --out release-2026-02 --ledger ledger
       marginals ledger ledger
     """
-    from marginals.bundle.replacement import replacement_beside
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 
     account = Ledger.read(folder)
@@ -624,14 +592,10 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
     if settle is not None:
         account = account.settled(settle[0], is_out=settle[1] == "out")
     told = list(pairs(account))
-    replaced = {entry.number: replacement_beside(Path(entry.folder)) for entry in account.entries}
     if as_json:
-        by = {number: {"replaced_by": mark.new if mark else None} for number, mark in replaced.items()}
-        print_json({"releases": [plain(entry) | by[entry.number] for entry in account.entries], "pairs": told})
+        print_json({"releases": account.entries, "pairs": told})
     else:
-        for entry in account.entries:
-            mark = replaced[entry.number]
-            print_lines([entry_line(entry) + (f"; {mark}, which makes nothing unknown: it counts" if mark else "")])
+        print_lines(map(entry_line, account.entries))
         for pair in told:
             print_lines(pair_lines(pair))
     if not all(pair.ok for pair in told):

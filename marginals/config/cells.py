@@ -1,8 +1,7 @@
 """Spelling of the cells of an unknown table: what stands for no value, and the sign before a fraction."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from marginals.messages import few
@@ -17,30 +16,28 @@ _FEWEST_OTHERS = 5
 _MOST_WORDS_AMONG_NUMBERS = 3
 
 
-@dataclass(frozen=True)
-class MissingTokens:
-    """Texts that stand for no value in all columns, and how many cells have each."""
+def missing_tokens(columns: Sequence[Column]) -> dict[str, int]:
+    """Return the texts that say nothing in all columns that have them, and how many cells have each.
 
-    texts: tuple[str, ...]
-    cells: Mapping[str, int] = field(default_factory=dict, hash=False)
+    Cells without a text count as empty ones.
+    """
+    nothing, values = set[str](), set[str]()
+    for column in columns:
+        absent = nothing_among(column.values)
+        nothing |= absent
+        values |= {text for text in column.values if says_nothing(text)} - absent
+    cells = dict.fromkeys((*ALWAYS, *sorted(nothing - values - {*ALWAYS})), 0)
+    for column in columns:
+        for text, count in (("", column.missing), *zip(column.values, column.counts.tolist())):
+            if text in cells:
+                cells[text] += count
+    return cells
 
-    @classmethod
-    def of(cls, columns: Sequence[Column]) -> "MissingTokens":
-        """The texts that say nothing in all columns that have them; cells without a text count as empty ones."""
-        nothing, values = set[str](), set[str]()
-        for column in columns:
-            absent = nothing_among(column.values)
-            nothing |= absent
-            values |= {text for text in column.values if says_nothing(text)} - absent
-        texts = (*ALWAYS, *sorted(nothing - values - {*ALWAYS}))
-        cells = Counter({"": sum(column.missing for column in columns)})
-        for column in columns:
-            cells.update({text: n for text, n in zip(column.values, column.counts.tolist()) if text in texts})
-        return cls(texts, {text: cells[text] for text in texts if cells[text]})
 
-    def __str__(self) -> str:
-        marks = [f"{few(count)} {'empty' if not text else repr(text)}" for text, count in self.cells.items()]
-        return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
+def missing_in_words(cells: Mapping[str, int]) -> str:
+    """Return a sentence on the cells that are read as missing; empty if there is none."""
+    marks = [f"{few(count)} {'empty' if not text else repr(text)}" for text, count in cells.items() if count]
+    return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
 
 
 @dataclass(frozen=True)
@@ -118,23 +115,16 @@ _NEGATIVE = _CODES_IF_NEGATIVE | frozenset(
 )
 
 
-@dataclass(frozen=True)
-class DecimalSign:
-    """The sign before the fraction of a number, and why, for people; nothing where it is the point, as usual."""
+def decimal_comma(columns: Sequence[Column]) -> str:
+    """Return the reason to read a comma before fractions; empty for a point.
 
-    sign: str = "."
-    why: str = ""
-
-
-def likely_decimal(columns: Sequence[Column]) -> DecimalSign:
-    """The comma if some columns hold numbers with one, other than 1,234, and no column holds any with a point."""
+    Some columns hold numbers with a comma, other than 1,234, and no column holds any with a point.
+    """
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):
-        return DecimalSign()
+        return ""
     more = {1: "", 2: " and one more column"}.get(len(with_comma), f" and {len(with_comma) - 1} more columns")
-    return DecimalSign(
-        ",", f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"
-    )
+    return f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"
 
 
 def _has_fractions(column: Column, sign: str) -> bool:

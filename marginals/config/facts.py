@@ -2,12 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from enum import Enum
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -69,14 +69,8 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
 UNSAID = ColumnLabels()
 
 
-class ValueKind(Enum):
-    """The way in which the values of a column can be coarsened."""
-
-    NUMBERS = "numbers"
-    DATES = "dates"
-    CODES = "codes of one length"
-    TEXTS = "texts"
-
+ValueKind = Literal["numbers", "dates", "codes", "texts"]
+"""The way in which the values of a column can be coarsened; codes have one length."""
 
 _FEWEST_CODES, _MOST_CODES = 21, 100_000
 _ROUND_SHARE = 0.6
@@ -112,34 +106,37 @@ class Facts(Column):
         except (InputError, TypeError):  # none that could be counted
             return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))
         counts: Counter[str] = Counter()
-        for code, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
-            if (text := rows.values[name][code]) is not None:
+        for value, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
+            if (text := rows.values[name][value]) is not None:
                 counts[text] += count
-        values = in_order(counts)
-        sizes = np.array([counts[text] for text in values], dtype=np.int64)
-        return cls(name, tuple(values), sizes, len(frame) - int(sizes.sum()))
+        return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))._with_rows(counts, in_order(counts))
+
+    def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
+        kept = tuple(values)
+        counts = np.array([rows_of[value] for value in kept], dtype=np.int64)
+        return replace(self, values=kept, counts=counts, missing=self.missing + self.rows - int(counts.sum()))
+
+    @property
+    def rows_of(self) -> dict[str, int]:
+        """Rows of each value."""
+        return dict(zip(self.values, self.counts.tolist()))
 
     def without(self, missing: Collection[str]) -> "Facts":
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
-        places = [i for i, value in enumerate(self.values) if value not in absent]
-        gone = self.rows - int(self.counts[places].sum())
-        values = tuple(self.values[i] for i in places)
-        return replace(self, values=values, counts=self.counts[places], missing=self.missing + gone)
+        return self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
 
     def marked(self, marks: Marks) -> "Facts":
         """Count marks of this column as missing, and values that differ by their spelling only as one."""
         filled = self.without(marks.texts)
         if filled.format is not None or filled.distinct > _MOST_CODES:
             return replace(filled, marks=marks)
-        rows_of = Counter(dict(zip(filled.values, filled.counts.tolist())))
-        days = dates_of_column(filled.values)
+        rows_of, days = Counter(filled.rows_of), dates_of_column(filled.values)
         spelled = days or respelled(rows_of, self.labels.values)
         for text, value in spelled.items():
             rows_of[value] += rows_of.pop(text)
-        values = tuple(in_order(rows_of)) if spelled else filled.values
-        counts = np.array([rows_of[value] for value in values], dtype=np.int64)
-        return replace(filled, values=values, counts=counts, marks=marks, spellings=0 if days else len(spelled))
+        counted = filled._with_rows(rows_of, in_order(rows_of)) if spelled else filled
+        return replace(counted, marks=marks, spellings=0 if days else len(spelled))
 
     @property
     def doubt(self) -> str:
@@ -260,15 +257,15 @@ class Facts(Column):
         is_number = any(word.endswith(("num", "code", "nr")) for word in self.words) or self.says("codes")
         are_names = (is_number and self.is_coded) or (self.says("categories") and self.distinct > 2)
         if self.numbers and not self.is_labelled and not (are_names and self.whole_numbers):
-            return ValueKind.NUMBERS
+            return "numbers"
         if self.units is not None:
-            return ValueKind.DATES
-        return ValueKind.CODES if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else ValueKind.TEXTS
+            return "dates"
+        return "codes" if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else "texts"
 
     @property
     def are_names(self) -> bool:
         """True if the values are numbers that stand for names, in no order."""
-        return self.kind is ValueKind.TEXTS and self.numbers is not None
+        return self.kind == "texts" and self.numbers is not None
 
     @cached_property
     def are_unordered(self) -> bool:

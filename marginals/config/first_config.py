@@ -17,6 +17,7 @@ from textwrap import wrap
 from checks.claims import listing
 from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
+from marginals.config.cells import missing_in_words
 from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
@@ -248,10 +249,11 @@ class InitialConfig:
             question = f"Nothing is read until one of these lines stands here: {self._about_counts}."
             lines.append(f"{_comments(question)}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{few(len(table.frame) - complete)} rows are left out"
-        cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
-        lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
-        if table.decimal.why:
-            lines.append(f"# Guessed, for {one_line(table.decimal.why)}.\ndecimal = {quoted(table.decimal.sign)}\n")
+        says = missing_in_words(table.missing_cells)
+        cells = f"# {one_line(says)}\n" if says else ""
+        lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing)))
+        if table.decimal_why:
+            lines.append(f"# Guessed, for {one_line(table.decimal_why)}.\ndecimal = {quoted(table.decimal)}\n")
         lines += [f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in self.formats.items()]
         return "".join([*lines, self._whose()])
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import listing
-from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of
+from marginals.config.cells import ALWAYS, decimal_comma, marks_of, missing_tokens
 from marginals.config.facts import UNSAID, Facts
 from marginals.config.person_keys import (
     FEWEST,
@@ -31,8 +31,8 @@ from marginals.tables.attribute import Attribute, Role
 from marginals.tables.counts import repeated_rows
 from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
-from marginals.tables.engines import counts_column
 from marginals.tables.files import column_labels, files_of, frame_of
+from marginals.tables.frames import counts_column
 from marginals.tables.layout import Header
 from marginals.tables.people import (
     RepeatingKey,
@@ -117,10 +117,20 @@ class DescribedTable:
     keys: Sequence[RepeatingKey]
     shared: Mapping[str, str]
     questions: Mapping[tuple[str, ...], str]
-    missing: MissingTokens
-    decimal: DecimalSign
+    missing_cells: Mapping[str, int]
+    decimal_why: str
     rare: int
     counts: str | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Texts that stand for no value in all columns."""
+        return tuple(self.missing_cells)
+
+    @property
+    def decimal(self) -> str:
+        """The sign before a fraction."""
+        return "," if self.decimal_why else "."
 
     @cached_property
     def gone(self) -> Callable[[str], BoolArray]:
@@ -139,7 +149,7 @@ class DescribedTable:
 
     def no_values(self, name: str) -> tuple[str, ...]:
         """The texts that stand for no value in a column."""
-        return (*self.missing.texts, *self.columns[name].marks.texts)
+        return (*self.missing, *self.columns[name].marks.texts)
 
     @classmethod
     def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
@@ -158,8 +168,7 @@ class DescribedTable:
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        missing = MissingTokens.of(cells)
-        nothing = missing.texts
+        nothing = missing_tokens(cells)
         read = [column.without(nothing) for column in cells]
         named = possible_keys(files.columns, {})
         respelled = {}
@@ -192,11 +201,11 @@ class DescribedTable:
         read = [column.without(nothing) for column in cells]
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
-        decimal = likely_decimal(read)
-        labels = column_labels(source)
-        read = [replace(c, decimal=decimal.sign, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
+        decimal_why = decimal_comma(read)
+        labels, decimal = column_labels(source), "," if decimal_why else "."
+        read = [replace(c, decimal=decimal, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
         columns = {c.name: c.marked(marks_of(c, c.labels.values)) for c in read}
-        return cls(source.name, frame, columns, keys, shared, questions, missing, decimal, rare, counts)
+        return cls(source.name, frame, columns, keys, shared, questions, nothing, decimal_why, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -346,7 +355,7 @@ class GuessedTable:
         if self.person is not None:
             return []
         questions = dict(self.table.questions)
-        if not questions and (keys := keys_among(self.table.frame, self.guesses, self.table.missing.texts)):
+        if not questions and (keys := keys_among(self.table.frame, self.guesses, self.table.missing)):
             names = listing([column_name(key.columns[0]) for key in keys])
             questions[tuple(key.columns[0] for key in keys)] = (
                 f"{names} repeats, and numbers no people. If a person can have several rows, write person = "

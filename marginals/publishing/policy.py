@@ -18,7 +18,6 @@ from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, o
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
-from marginals.recoding.recoded_file import is_file
 from marginals.tables.attribute import MISSING, Harm
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
@@ -88,12 +87,11 @@ class Policy:
     every sensitive attribute, "public" or "entropy:6"; or by attribute, {"job": "entropy:6", "diagnosis": ["entropy:6",
     "none"]}, where a list has one for each level from 0; or a criterion itself. "none" demands none on purpose; where
     nothing is said, nothing that is sensitive is published. base: the anonymized table that the collection must
-    contain, "best", "none", "auto", a level for each attribute, or a CSV file of one that is published already. start:
-    "independence" or "nothing".
+    contain, "best", "none", "auto" or a level for each attribute. start: "independence" or "nothing".
     max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
     must_publish, must_not_publish: margins that can or cannot be derived from published ones. alone: sensitive
     attributes that have a table of their own only. wanted: a `Wanted` for each analysis. time_limit: seconds. rules:
-    named ones, or TOML files. turnover: "known" if readers know that people of a ledger come and go, else "unknown".
+    named ones. turnover: "known" if readers know that people of a ledger come and go, else "unknown".
     max_waiting: share of people who may wait for a later release. register: every diversity also holds of readers who
     know the nonsensitive values of everybody. objective: "corrected" (the KL divergence and what chance gains),
     "corrected:1" (twice that price), "kl", or what `models.search.objective_of` takes whose gains add up. strategy:
@@ -113,8 +111,8 @@ class Policy:
     base: str | Mapping[str, int] = setting(
         "auto",
         Key(
-            lambda base: base in BASES or is_file(base) if isinstance(base, str) else isinstance(base, Mapping),
-            'be "auto", "best", "none", a CSV file, or a level for each attribute, such as {"age": 1}',
+            lambda base: base in BASES if isinstance(base, str) else isinstance(base, Mapping),
+            'be "auto", "best", "none" or a level for each attribute, such as {"age": 1}',
         ),
     )
     strategy: GivenStrategy = "auto"
@@ -226,10 +224,9 @@ class Policy:
         return tuple(map(Wanted.of, self.wanted))
 
     def diversities(self, sensitive: Sequence[str]) -> tuple[MaxentDiversity, ...]:
-        """What the policy and its rules demand of these sensitive attributes. Raises CriterionError for another one."""
-        of_each = [demand.diversity for demand in self._demands if demand.diversity is not None]
-        if isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY:
-            of_each.insert(0, parse_diversity(self.diversity))
+        """What the policy demands of these sensitive attributes. Raises CriterionError for another one."""
+        is_one = isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY
+        of_each = [parse_diversity(str(self.diversity))] if is_one else []
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
@@ -256,7 +253,7 @@ class Policy:
     def least(self, key: str) -> int | None:
         """The largest count that the policy or one of its rules demands under a key, such as "min_cell"."""
         setting = getattr(self, key)
-        ruled = [demand.value for demand in self._demands if demand.key == key and isinstance(demand.value, int)]
+        ruled = [demand.value for demand in self._demands if demand.key == key]
         return max([*ruled, *([] if setting is None else [setting])], default=None)
 
     def requirements_of(self, table: Table) -> Requirements:

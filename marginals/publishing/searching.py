@@ -10,14 +10,13 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
-from marginals.deadline import ANSWERED, SEARCH_CLOCK
+from marginals.deadline import SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, FewWaiting
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -256,7 +255,6 @@ def _searched(
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
-    wish.tell_answered(search.result)
     if isinstance(constraint.then, FewWaiting):
         search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques and search.result.stopped:
@@ -285,12 +283,6 @@ class _Wish:
         objective = self.policy.objective_for(self.table)
         wanted = weighed(self.table.cube, self.policy.analyses)
         return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
-
-    def tell_answered(self, result: SearchResult) -> None:
-        """Tell which of the named questions a table of a result shows, as bits."""
-        margins, asked = [self.table.domain.margin(mask) for mask in result.cliques], self.policy.analyses
-        are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
-        self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
 
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
@@ -359,7 +351,6 @@ def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> 
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
-    wish.tell_answered(result)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
@@ -385,8 +376,6 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
         return None
     if isinstance(demanded, Mapping):
         return _chosen_base(wish, demanded)
-    if is_file(demanded):
-        return (published_base(table, demanded),)
     try:
         return _best_base(wish, deadline)
     except TimeOverError:

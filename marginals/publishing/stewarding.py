@@ -13,7 +13,6 @@ from marginals.publishing.searching import Prepared, Search
 from marginals.publishing.wanted import wanted_tables
 from marginals.recoding.lattice import stepwise_table
 from marginals.steward import FurtherBeside, StewardReport
-from models.accuracy import IndependentModel
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
@@ -81,7 +80,8 @@ class _WhenAsked:
         levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
         begun = from_independence(replace(self.search.problem, required=(), start=None), self.prepared.common)
         alone = MarginalModel(Collection.of(cube, begun.start or ()))
-        yardsticks: dict[str, MarginalModel] = {ALONE: alone, INDEPENDENT: IndependentModel.of(cube)}
+        ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
+        yardsticks = {ALONE: alone, INDEPENDENT: ones}
         if self.best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best))
         elif cube.holds(sum(cube.domain.attribute_masks)) and len(table.base_counts) * levels <= _ROWS_REFINED:

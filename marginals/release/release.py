@@ -545,7 +545,7 @@ class Release:
     ) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.
 
-        rules: names, or TOML files, of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
+        rules: names of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
 
         >>> from marginals.example import release
         >>> release.verify().ok
@@ -593,7 +593,7 @@ class Release:
     def write(self, path: str | Path, *, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
-        sign: file of a secret key (minisign's format), which signs the bundle; a key with a password needs a terminal.
+        sign: file of a secret key (minisign's format), which signs the bundle.
         Raises InputError for another file. A release for a ledger is written by its `Publication`.
 
         >>> from marginals.example import release

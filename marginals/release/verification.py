@@ -19,26 +19,23 @@ from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, unjudged
-from marginals.bundle.replacement import replacement_warning
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
     OneTable,
     by_table,
-    common_refinement,
     differences,
     pairs_of_tables,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.errors import BundleError, InputError
 from marginals.messages import first_few, printable
 from marginals.named_rules import AppliedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError
+from models.errors import MarginalsError
 from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -96,7 +93,7 @@ def verify(
     sensitive, the joint check is undecided, and each is checked separately, its name among the parameters. A report that
     its files do not give is undecided. Undecided is no pass. key: the public key of minisign, or its file, with which each
     bundle must be signed. seconds: what is not decided by then is undecided; each claim has an equal share of what is left
-    after reading. rules: named ones, or TOML files, whose demands are checked beside the claims given. Raises InputError if
+    after reading. rules: named ones, whose demands are checked beside the claims given. Raises InputError if
     there is no bundle, and for a claim or key that cannot be read.
 
     >>> from tempfile import TemporaryDirectory
@@ -149,8 +146,6 @@ def _contents(
     # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
-            warnings.append(replaced)
         warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
         warnings += _unjudged(folder, snapshot.descriptor)
@@ -165,7 +160,6 @@ def _contents(
 
 
 def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
-    """An undecided finding for each page that its bundle does not give: it may promise anything."""
     for snapshot, (folder, published) in zip(snapshots, bundles):
         stated = {"release": folder} if len(bundles) > 1 else {}
         reasons = [({**stated, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
@@ -207,7 +201,6 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
 
 
 def _misread(folder: str, published: BundleContent) -> Iterator[str]:
-    """The attributes whose labels look like intervals and do not hold what the release puts under them."""
     for name, hierarchy in published.domain.items():
         if rows := misplaced(hierarchy):
             row, level, label = rows[0]
@@ -225,7 +218,6 @@ def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
 
 
 def _rounding(stated: float) -> Decimal:
-    """By how much a number may differ from the same number as bundles state it, rounded to its own decimals."""
     exponent = Decimal(repr(stated)).as_tuple().exponent
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
@@ -249,11 +241,6 @@ class _Asked:
                     f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; it has "
                     f"{first_few([*map(repr, known)], 5)}"
                 )
-
-    def over(self, refined: CommonRefinement) -> "_Asked":
-        """The same over a common refinement, where an attribute can stand in several ways."""
-        of_each = ([claim] if isinstance(claim, str) else refined.claims_of(claim) for claim in self.claims)
-        return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
         """As claims, those about an attribute that the bundle lacks left out; None where nothing is asked.
@@ -279,7 +266,6 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
 
 
 def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Finding:
-    """The finding on a claim of the reader, with the labels that only the bundle leaves out, by its own claims."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
     stated = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
@@ -305,7 +291,7 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
     for number, table in enumerate(tables):
         of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
         others = [bundle for other in tables if other is not table for bundle in other.bundles]
-        checks = (_unless_seen(check, {}, others) for check in of_table.checks)
+        checks = (_unless_seen(check, others) for check in of_table.checks)
         findings += (replace(finding, parameters={"release": table.name, **finding.parameters}) for finding in checks)
         rules += (replace(rule, release=table.name) for rule in of_table.rules)
     findings += differences(list(pairs_of_tables(tables, asked.difference)))
@@ -315,7 +301,7 @@ def _judged(bundles: Bundles, asked: _Asked) -> Verification:
 def _judged_together(table: OneTable, asked: _Asked) -> Verification:
     published = table.together
     if published is None:
-        return Verification(tuple(_findings_apart(table.bundles, asked)))
+        return Verification(tuple(_findings_apart(table, asked)))
     claims = asked.claims_on(published, published.sensitive)
     return published.verify() if claims is None else _demanded(published, claims, asked.rules)
 
@@ -344,35 +330,25 @@ def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Verifi
     return published.verify() if claims is None else _demanded(published, claims, ())
 
 
-def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
-    try:
-        refined = common_refinement(bundles)
-        claims = asked.over(refined).claims_on(refined.content, refined.content.sensitive)
-        # Half of the time is left for the violations that a few attributes prove.
-        hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
-        attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-        for judged in refined.with_violations(_checked(hurried, claims).checks):
-            finding = _unless_seen(judged, attribute_of, bundles, 2)
-            yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
-    except (IncompatibleReleasesError, ContradictionError) as problem:
-        yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
-        sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
-        for number, (folder, alone) in enumerate(bundles):
-            published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for judged in _checked(published, asked.claims_on(published, sensitive)).checks:
-                finding = _unless_seen(judged, {}, bundles, 2)
-                yield replace(finding, parameters={"release": folder, **finding.parameters})
+def _findings_apart(table: OneTable, asked: _Asked) -> Iterator[Finding]:
+    yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, table.problem)
+    bundles = table.bundles
+    sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
+    for number, (folder, alone) in enumerate(bundles):
+        published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
+        for judged in _checked(published, asked.claims_on(published, sensitive)).checks:
+            finding = _unless_seen(judged, bundles, 2)
+            yield replace(finding, parameters={"release": folder, **finding.parameters})
 
 
-def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bundles, most: int = 1) -> Finding:
-    """What is found of readers with a register, undecided where so many bundles show the sensitive attribute, or any that is
-    needed to judge it: what these tell of somebody together was not judged. attribute_of: of names that stand for parts.
+def _unless_seen(finding: Finding, bundles: Bundles, most: int = 1) -> Finding:
+    """Finding about readers with a register, undecided if so many bundles show the sensitive attribute, or any that is
+    needed to judge it: what these tell of somebody together was not judged.
     """
     is_settled = finding.verdict is Verdict.FAILS or Algorithm.NOT_PUBLISHED in finding.algorithms
     if finding.criterion != Register.criterion or is_settled:
         return finding
-    name = finding.parameters["sensitive"]
-    attribute = attribute_of.get(name, name)
+    attribute = finding.parameters["sensitive"]
     by_files = finding.algorithms == (Algorithm.EVERY_CLASS,)
 
     def shows(bundle: BundleContent) -> bool:

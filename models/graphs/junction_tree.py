@@ -216,14 +216,7 @@ class Independence:
 
 
 def independences(tree: JunctionTree) -> tuple[Independence, ...]:
-    """Return one independence statement per distinct separator, smaller ones first; the junction tree does not matter.
-
-    >>> from models.tables.hierarchy import Domain
-    >>> from models.tables.hierarchy import Hierarchy
-    >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abcd"})
-    >>> independences(JunctionTree.of(domain, [0b0011, 0b0110, 0b1000]))
-    (Independence(parts=(7, 8), condition=0), Independence(parts=(1, 4, 8), condition=2))
-    """
+    """Return one independence statement per distinct separator, smaller ones first; the junction tree does not matter."""
     separators = {separator for parent, separator in zip(tree.parents, tree.separators) if parent >= 0}
     if tree.parents.count(-1) > 1:
         separators.add(0)

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ import numpy as np
 from models.deadline import NEVER, Deadline
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.beside_core import Grid
+from models.inference.beside_core import fit_to_tables
 from models.inference.marginal_model import MarginalModel
 from models.search.problem import staircase
 from models.tables.hierarchy import Domain, Mask, vertices_of
@@ -125,16 +124,16 @@ class _Choice:
         """Return the total variation between the data of some attributes and the answer about them with one more table."""
         part = Collection.of(collection.cube, (*collection.masks, candidate))
         data, names = self._core.collection.cube.table(attributes_mask), tuple(self._domain.margin(attributes_mask))
-        grid = Grid.of(part, {a: part.finest_levels[a] for a in names})
-        if prod(grid.shape) > _CELLS:
+        levels = {a: part.finest_levels[a] for a in names}
+        if self._domain.size(levels) > _CELLS:
             raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(names)}")
-        beliefs = grid.cut(self._core.expected(grid.levels))
-        grid.fit(beliefs, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED)
+        beliefs, tables = np.array(self._core.expected(levels)), map(part.cube.table, maximal_masks(part.masks))
+        fit_to_tables(self._domain, levels, beliefs, tables, _SWEEPS, _CONVERGED)
         places, share = [], np.ones(len(data))
-        for a, level in grid.levels.items():
+        for a, level in levels.items():
             hierarchy = self._domain.hierarchy(a)
             above = hierarchy.lift(0, level)[data.column(a, 0)]
-            places.append(np.searchsorted(grid.codes[a], above))
+            places.append(above)
             share /= hierarchy.leaf_counts(level)[above]
         expected = beliefs[tuple(places)] * share
         return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))

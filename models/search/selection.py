@@ -281,7 +281,6 @@ def select(
         )
     if isinstance(objective, CliqueScore) and parameters != "nominal":
         raise SelectionError("a score of cliques counts no parameters; adjusted ones are for bic and aic")
-    cube.learn_pairs()
     domain = cube.domain
     problem = Problem(cube, limits.of(domain), objective, required=limits.required_margins(domain), seed=seed)
     result = search(problem, deadline)

@@ -13,9 +13,8 @@ from operator import or_
 import numpy as np
 
 from models.arrays import FloatArray
-from models.errors import SelectionError, TooManyCellsError
+from models.errors import SelectionError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.calibrated_tree import expected_counts
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
@@ -110,9 +109,4 @@ class WantedAnalyses:
     def _probabilities(self, mask: Mask, cliques: frozenset[Mask]) -> FloatArray:
         table, part = self.cube.table(mask), Collection.of(self.cube, cliques)
         margin = {attribute: table.margin[attribute] for attribute in table.attributes}
-        try:
-            q = MarginalModel(part).expected(margin)[table.codes]
-        except TooManyCellsError:
-            codes = dict(zip(table.attributes, table.codes))
-            q = expected_counts(MarginalModel(part).tree, margin, codes, len(table))
-        return np.asarray(q / max(self.cube.total, 1))
+        return np.asarray(MarginalModel(part).expected_of(margin, table.codes) / max(self.cube.total, 1))

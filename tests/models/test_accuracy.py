@@ -2,7 +2,7 @@
 
 import tracemalloc
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from math import log
 
 import numpy as np
@@ -34,7 +34,6 @@ from models import (
     total_variation,
 )
 from models.accuracy import (
-    IndependentModel,
     random_counts,
     random_tables,
 )
@@ -44,29 +43,11 @@ from privacy_oracles import base_table
 from strategies import (
     coarser_margins,
     contingency_tables,
-    data_cubes,
     decomposable_collections,
     domains,
     hierarchies,
     margins,
 )
-
-
-@given(data_cubes(max_cells=100))
-def test_it_expects_what_the_maxent_model_of_all_one_way_tables_does(cube: DataCube) -> None:
-    attributes = cube.domain.attributes
-    fitted = MarginalModel(Collection.of(cube, [cube.domain.mask({name: 0}) for name in attributes]))
-    model, rng = IndependentModel.of(cube), np.random.default_rng(0)
-    for size in (1, 2, 3):
-        for names in combinations(reversed(attributes), size):
-            margin = dict.fromkeys(names, 0)
-            assert np.allclose(model.expected(margin), fitted.expected(margin))
-            codes = np.unravel_index(rng.integers(0, model.expected(margin).size, 7), model.expected(margin).shape)
-            for own in (model, fitted):
-                assert np.allclose(own.expected_of(margin, codes), own.expected(margin)[codes])
-    coarse = {name: min(1, cube.domain.hierarchy(name).height) for name in attributes[:2]}
-    codes = [np.zeros(1, dtype=np.intp)] * len(coarse)
-    assert np.allclose(model.expected_of(coarse, codes), fitted.expected(coarse)[tuple(codes)])
 
 
 def test_a_table_of_a_hundred_million_cells_is_compared_in_the_memory_of_its_rows() -> None:
@@ -75,7 +56,8 @@ def test_a_table_of_a_hundred_million_cells_is_compared_in_the_memory_of_its_row
     cube = DataCube([of_rows(flat_domain(paid=10_000, owed=10_000), np.column_stack([rows, rows[::-1]]))])
     tracemalloc.start()
     try:
-        error = total_variation(cube.table(sum(cube.domain.attribute_masks)), IndependentModel.of(cube))
+        ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
+        error = total_variation(cube.table(sum(cube.domain.attribute_masks)), ones)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
