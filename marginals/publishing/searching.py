@@ -371,7 +371,7 @@ def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> floa
 
 
 def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
-    table, demanded = wish.table, wish.policy.base
+    demanded = wish.policy.base
     if demanded in ("none", "auto"):
         return None
     if isinstance(demanded, Mapping):
