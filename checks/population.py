@@ -13,7 +13,6 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
@@ -176,43 +175,3 @@ def delta_presence(sizes: CountArray, population: CountArray, bounds: tuple[Frac
     parameters = {"lower": float(low), "upper": float(high)}
     verdict = verdict_of(not fails.any())
     return Finding("delta-presence", verdict, parameters, worst, (Algorithm.EVERY_CLASS,), len(pairs))
-
-
-# Beliefs of a reader who knows how sensitive values are distributed in the population (MKGV07 section 3).
-#
-# Alice knows, for people like Bob (q), how often each sensitive value s occurs in the population; that is her prior
-# belief. The published class that Bob is in changes it to a posterior belief (Theorem 3.1).
-
-
-def prior_belief(alike: NDArray[Any]) -> FloatArray:
-    """Return the belief alpha = f(s | q), before anything is published: shape (people, values).
-
-    alike: the population with the same nonsensitive values, by sensitive value. Raises ContradictionError if it is
-    empty.
-    """
-    totals = np.asarray(alike, dtype=np.float64).sum(axis=1, keepdims=True)
-    if not (totals > 0).all():
-        raise ContradictionError("the population has nobody with the nonsensitive values of somebody in the table")
-    return np.asarray(alike / totals, dtype=np.float64)
-
-
-def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDArray[Any]) -> FloatArray:
-    """Return the belief beta, after the table is published (MKGV07 Theorem 3.1): shape (people, values).
-
-    Three arrays have a row for each person, in any scale. published: the counts n(q*, s) of the person's class. alike:
-    f(q, s) or f(s | q), how often each value occurs in the population among similar people. in_class: f(q*, s) or f(s
-    | q*), among all who would be in the class. Raises ContradictionError if the population rules out a published
-    value, or the person's presence in the table.
-
-    >>> posterior_belief(np.array([[36, 16]]), np.array([[15, 35]]), np.array([[40, 60]])).round(3)
-    array([[0.591, 0.409]])
-    """
-    occurs = np.asarray(published) > 0
-    if np.any(occurs & ~(np.asarray(in_class) > 0)):
-        raise ContradictionError("a class shows a sensitive value that nobody of the population who would be in it has")
-    weights = np.zeros(occurs.shape)
-    np.divide(published * np.asarray(alike, dtype=np.float64), in_class, out=weights, where=occurs)
-    totals = weights.sum(axis=1, keepdims=True)
-    if not (totals > 0).all():
-        raise ContradictionError("a class shows none of the sensitive values that somebody in it can have")
-    return np.asarray(weights / totals, dtype=np.float64)

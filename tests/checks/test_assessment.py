@@ -1,10 +1,10 @@
-"""One table by itself: classes, values reached, eligible ranges, attacks, re-identification, and beliefs."""
+"""One table by itself: classes, values reached, eligible ranges, attacks, and re-identification."""
 
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, groupby, permutations, product
+from itertools import combinations, groupby
 from math import exp, inf, log
 from pathlib import Path
 from typing import Any
@@ -47,8 +47,6 @@ from checks.population import (
     delta_presence,
     estimated_risks,
     k_map,
-    posterior_belief,
-    prior_belief,
     reidentification,
 )
 from filled_tables import filled, flat_domain, of_labels
@@ -499,54 +497,3 @@ def test_what_makes_no_sense_is_refused() -> None:
     for share in (Fraction(0), Fraction(3, 2)):
         with pytest.raises(CriterionError):
             knowledge_needed(INPATIENTS, share)
-
-
-# Beliefs of a reader who knows the population are those of counting random worlds, and merging classes can raise them.
-
-
-def test_the_beliefs_of_the_counterexample() -> None:
-    """MKGV07 Theorem 5.1, Figs. 5 and 6."""
-    population, rows = np.array([[0.15, 0.35], [0.25, 0.25]]), np.array([[1, 1], [35, 15]])
-    np.testing.assert_allclose(prior_belief(population), [[0.3, 0.7], [0.5, 0.5]])
-    np.testing.assert_allclose(posterior_belief(rows, population, population), [[0.5, 0.5], [0.7, 0.3]])
-    merged = posterior_belief(np.array([[36, 16]] * 2), population, np.array([[0.4, 0.6]] * 2))
-    assert merged[0, 0] > 0.59
-    # (0.31, 0.58)-privacy holds in both classes and not in the merged one: 0.3 rises above 0.58.
-    assert merged[0, 0] == pytest.approx(13.5 / (13.5 + 16 * 0.35 / 0.6))
-
-
-def arrangements(people: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, int]]]:
-    """Every way to give sensitive values to the individuals of a population (psi of MKGV07 Theorem 3.1)."""
-    groups = [sorted(set(permutations([s for s, n in enumerate(counts) for _ in range(n)]))) for _, counts in people]
-    for chosen in product(*groups):
-        yield [(q, s) for (q, _), values in zip(people, chosen) for s in values]
-
-
-def counted_belief(people: list[tuple[int, list[int]]], published: list[int], bob: int) -> list[Fraction] | None:
-    """Share of the random worlds compatible with one published class in which an individual has each value.
-
-    people: for each q of the population its counts by sensitive value; all of them generalize to the class.
-    """
-    worlds = [0] * len(published)
-    for world in arrangements(people):
-        for sample in combinations(range(len(world)), sum(published)):
-            shown = [world[individual][1] for individual in sample]
-            if bob in sample and [shown.count(s) for s in range(len(published))] == published:
-                worlds[world[bob][1]] += 1
-    return [Fraction(n, sum(worlds)) for n in worlds] if any(worlds) else None
-
-
-@given(st.data())
-def test_the_posterior_belief_is_the_share_of_random_worlds(data: st.DataObject) -> None:
-    """MKGV07 Theorem 3.1."""
-    counts = st.lists(st.integers(0, 2), min_size=2, max_size=2).filter(any)
-    alike, others = data.draw(counts), data.draw(counts)
-    in_class = [a + b for a, b in zip(alike, others)]
-    published = [data.draw(st.integers(0, n)) for n in in_class]
-    belief = counted_belief([(0, alike), (1, others)], published, bob=0)
-    arrays = [np.array([row]) for row in (published, alike, in_class)]
-    if belief is None:
-        with pytest.raises(ContradictionError):
-            posterior_belief(*arrays)
-    else:
-        np.testing.assert_allclose(posterior_belief(*arrays), [[float(share) for share in belief]])
