@@ -39,10 +39,12 @@ Keys = Mapping[str, Key]
 
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
+    "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
     "search.max_cells": "search.max_attributes bounds a margin",
     "attributes.population": "give the attribute a hierarchy, made of these counts",
     "tables.absent": "write complete = true for a table that leaves out only cells without people",
     "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
+    "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",

@@ -29,8 +29,8 @@ from marginals.tables.attribute import Attribute, Role
 from marginals.tables.counts import repeated_rows
 from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
-from marginals.tables.engines import counts_column
 from marginals.tables.files import column_labels, files_of, frame_of
+from marginals.tables.frames import counts_column
 from marginals.tables.layout import Header
 from marginals.tables.people import (
     RepeatingKey,

@@ -42,7 +42,6 @@ from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import NO_DIVERSITY, Policy
 from marginals.publishing.population import Population
-from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
 from marginals.risk.rules import DisclosureRule, disclose
@@ -65,7 +64,7 @@ _WEIGHT_OR_COLUMN = Key(
 )
 _TABLES = Key(are(is_table), "be a list of tables", default=())
 
-_SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
+_SAME = ("missing", "domain", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
          "one_row", "rows_per_person", "impossible")  # fmt: skip
 _OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
                "min_published_cell")  # fmt: skip
@@ -98,7 +97,7 @@ KEYS: Mapping[str, Keys] = {
     "base": {
         "table": Key(
             lambda base: isinstance(base, str | dict),
-            'be "auto", "best", "none", a CSV file or a table of levels',
+            'be "auto", "best", "none" or a table of levels',
             default="auto",
         )
     },
@@ -327,8 +326,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         _section(content.get(name, {}), name) for name in ("release", "data", "privacy", "base", "search")
     )
     table = base["table"]
-    if isinstance(table, str) and is_file(table):
-        table = str(folder / table)
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
