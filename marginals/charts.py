@@ -129,7 +129,7 @@ def risk_frontier(edge: Frontier, points: Sequence[Named]) -> Shape | None:
         f"{u:.3g} with {r:.3g}" for u, r in edge_points[:: len(edge_points) // 8 + 1]
     )
     description += "".join(f"; {name}: utility {u:.3g}, risk {r:.3g}" for name, u, r in finite)
-    line = [(x.place(u), y.place(r)) for u, r in _finite(edge.outlined(_VERTICES))]
+    line = [(x.place(u), y.place(r)) for u, r in _finite(edge.thinned(_VERTICES))]
     titles = "mean utility (steps down from *)", "risk (mean loss)"
     name = "Frontier of risk against utility"
     return _plot(name, description, titles, x, y, line=line, dots=_dots(finite, x, y))

@@ -366,27 +366,6 @@ class Frontier:
         positions = np.unique(np.minimum(nearest, len(self) - 1))
         return Frontier(self.utility[positions], self.risk[positions], self.price[positions])
 
-    def outlined(self, points: int) -> "Frontier":
-        """Return a line with the same ends that nowhere lies above this one. points: their largest number, 3 or more.
-
-        The frontier is convex, so it lies above the lines through any of its edges; the points are where these meet.
-        """
-        if len(self) <= points:
-            return self
-        spread = np.linspace(self.utility[0], self.utility[-1], points - 1)
-        edges = np.searchsorted(self.utility, spread, side="right") - 1
-        edges = np.unique(np.clip(edges, 0, len(self) - 2))
-        slope = self.price[edges]
-        left, right = edges[:-1] + 1, edges[1:]
-        start, end = self.utility[left], self.utility[right]
-        rise = self.risk[right] - self.risk[left]
-        met = start + (slope[1:] * (end - start) - rise) / (slope[1:] - slope[:-1])
-        met = np.clip(met, start, end)
-        low = np.minimum(self.risk[left] + slope[:-1] * (met - start), self.risk[right] - slope[1:] * (end - met))
-        return Frontier(
-            np.r_[self.utility[0], met, self.utility[-1]], np.r_[self.risk[0], low, self.risk[-1]], np.r_[slope, np.inf]
-        )
-
 
 def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Frontier:
     """Return the frontier over all level vectors for each record (LSFB09 Fig. 4), infinite without a finite loss."""

@@ -19,7 +19,7 @@ from marginals.errors import InputError
 from marginals.files import resolved
 from marginals.names import number_of
 from marginals.results import plain
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import LinkedTables, linked_tables
@@ -31,7 +31,6 @@ from models.intervals.proofs import (
     ProvenBounds,
     Term,
     disagreements,
-    estimated_counts,
     explained,
     joint_contradiction,
     proven_bounds,
@@ -47,7 +46,7 @@ class AuditedTables:
     """Facts that tables about the same people tell together.
 
     `unlisted`: of each table, the unknown combinations of its values. `bounds`: None where the tables contradict each
-    other. `reasons`: reasons of some facts, by their place in `facts`. `estimates`: shape (cells,), NaN for none.
+    other. `reasons`: reasons of some facts, by their place in `facts`.
     `together`: tables that contradict each other where no two of them do.
     """
 
@@ -58,7 +57,6 @@ class AuditedTables:
     facts: tuple[Fact, ...]
     disagreements: tuple[Disagreement, ...]
     reasons: dict[int, list[str]]
-    estimates: FloatArray | None
     together: JointContradiction | None = None
 
     @property
@@ -120,7 +118,6 @@ class AuditedTables:
                 "values": linked.named(fact.cell),
                 "published": _ends(fact.published),
                 "proven": _ends(fact.proven),
-                "estimate": None if self.estimates is None else round(float(self.estimates[fact.cell]), 1),
                 "because": self.because(number),
             }
             for number, fact in enumerate(self.facts)
@@ -307,31 +304,9 @@ def audit(
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    result = _audit(used, deadline, run)
-    apart = _apart(used, result.parts) if spec is None else None
-    return result if apart is None else _audit(apart, deadline, run)
-
-
-def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
-    parts = read_tables(spec)
-    spec = replace(spec, doubts=(*(finding for part in parts for finding in part.revealed), *spec.doubts))
-    return Audit(spec, tuple(_audited(part, spec, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
-
-
-def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
-    # The spec by which each table is read by itself, where two disagree that are guessed to be about the same people.
-    for part in parts:
-        for pair in part.disagreements:
-            one, other = (part.linked.names[table] for table in pair.tables)
-            if one != other:
-                sentence = (
-                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
-                    f"{cell_name(part.linked, pair.cell)}; each is read by itself."
-                )
-                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
-                doubts = (*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
-                return replace(spec, tables=tables, doubts=doubts)
-    return None
+    parts = read_tables(used)
+    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
+    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
@@ -365,11 +340,10 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
     except ContradictionError:
         pairs = tuple(disagreements(linked))
         together = None if pairs else joint_contradiction(linked, deadline)
-        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
+        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, together)
     names = {classification.name for classification in linked.classifications}
     sensitive = tuple(name for name in spec.sensitive if name in names)
     facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))
-    estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
     reasons: dict[int, list[str]] = {}
     seen: Counter[FactKind] = Counter()
     for place, fact in enumerate(facts):
@@ -377,7 +351,7 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
         if seen[fact.kind] <= _EXPLAINED and not deadline.is_over:
             most = fact.proven[1] if fact.kind is FactKind.EXISTS else fact.published[1]
             reasons[place] = _reasons(linked, bounds, fact.cell, (fact.published[0], most), fact.proven)
-    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons, estimates)
+    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons)
 
 
 def _reasons(

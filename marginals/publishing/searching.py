@@ -13,7 +13,7 @@ from checks.register import is_chain, showing
 from checks.requirements import Requirements
 from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger import Continuation, FewWaiting
+from marginals.ledger import Continuation
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
 from marginals.publishing.wanted import weighed
@@ -35,7 +35,7 @@ from models.search.problem import (
     SearchResult,
     from_independence,
 )
-from models.search.selection import STRATEGIES, auto
+from models.search.selection import STRATEGIES
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
@@ -193,9 +193,8 @@ class Prepared:
 class Search:
     """A search that is over.
 
-    first: what the strategy found; result: what became of it, with its bound. kept: of the first release of a ledger,
-    its share of what could be shown beyond single attributes if everybody might wait. register: what the table itself
-    says of readers with a register.
+    first: what the strategy found; result: what became of it, with its bound. register: what the table itself says of
+    readers with a register.
     """
 
     problem: Problem
@@ -203,7 +202,6 @@ class Search:
     first: SearchResult
     result: SearchResult
     choice: BaseChoice
-    kept: float | None = None
     register: tuple[Finding, ...] = ()
 
     @property
@@ -290,8 +288,6 @@ def _searched(
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
     wish.tell_answered(search.result)
-    if isinstance(constraint.then, FewWaiting):
-        search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
             "the time was over during the search, before it found a table that satisfies the policy; give it more "
@@ -406,14 +402,6 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     if lattice_size(search.problem) > LARGEST_LATTICE:
         deadline = deadline.earlier(seconds)
     return with_bound(search.result, search.problem, deadline).bound
-
-
-def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    cube = search.problem.cube
-    free = from_independence(replace(search.problem, constraint=constraint, required=(), start=None))
-    best = auto(free, lambda: searching.is_over)
-    most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
-    return min(told / most, 1.0) if most > 0 else 1.0
 
 
 def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:

@@ -270,7 +270,7 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
 MAX_VECTORS = 10_000
 """Largest number of combinations of levels that a frontier is computed for; each is tried on every record."""
 
-QUICK = 60_000_000
+QUICK = 50_000_000
 """Largest frontier (records x combinations of levels) that is computed unasked: some ten seconds."""
 
 

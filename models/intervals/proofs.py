@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import Interval, LinkedTables
@@ -367,56 +367,3 @@ def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline)
         objective, Program(equations.astype(np.float64), np.zeros(equations.shape[0]), *ends), deadline.left
     ).bound
     return bound if bound > _TOLERANCE else 0.0
-
-
-# Estimates, where bounds are wide. For each table by itself: of all real counts of its finest cells whose sums lie within
-# the bounds, the most even ones (Bregman's method with interval constraints: Censor and Lent 1981).
-
-
-_SWEEPS = 200
-"""Sweeps through all sums of a table."""
-
-_CLOSE = 1e-4
-"""Change of counts in rows below which the iteration ends."""
-
-
-def estimated_counts(
-    linked: LinkedTables, lower: CountArray, upper: CountArray, deadline: Deadline = NEVER
-) -> FloatArray:
-    """Return an estimate of each count within its bounds: shape (cells,); NaN if time is over before there is one."""
-    result = np.full(len(linked), np.nan)
-    least, most = lower.astype(np.float64), np.where(upper >= UNBOUNDED, np.inf, upper)
-    for sums in linked.sums:
-        if deadline.is_over:
-            break
-        for cells, counts in reversed(_fitted(sums, least, most)):
-            result[cells] = np.where(np.isnan(result[cells]), counts, result[cells])
-    result[lower == upper] = least[lower == upper]
-    return np.asarray(np.clip(result, least, most))
-
-
-def _fitted(
-    sums: Sequence[tuple[IndexArray, IndexArray]], least: FloatArray, most: FloatArray
-) -> list[tuple[IndexArray, FloatArray]]:
-    """Return the finest cells of a table and its totals, each with their counts."""
-
-    def summed(cells: IndexArray, places: IndexArray) -> FloatArray:
-        totals = np.bincount(places + 1, counts, minlength=len(cells) + 1)[1:]  # finest cells at -1 are part of none
-        return np.asarray(totals, dtype=np.float64)
-
-    finest = sums[0][0]
-    counts = np.where(most[finest] > 0, np.maximum(least[finest], 1).mean() if len(finest) else 1.0, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_ends = [(np.log(least[cells]), np.log(most[cells])) for cells, _ in sums]
-        corrections = [np.zeros(len(cells)) for cells, _ in sums]
-        for _ in range(_SWEEPS):
-            before = counts
-            for (cells, places), (low, high), correction in zip(sums, log_ends, corrections):
-                logs = np.log(summed(cells, places))
-                steps = np.clip(correction, low - logs, high - logs)
-                steps = np.where(logs > -np.inf, np.nan_to_num(steps, posinf=0.0, neginf=0.0), 0.0)
-                correction -= steps
-                counts = counts * np.append(np.exp(steps), 1.0)[places]
-            if np.abs(counts - before).max(initial=0.0) < _CLOSE:
-                break
-    return [(cells, summed(cells, places)) for cells, places in sums]

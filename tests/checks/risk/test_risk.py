@@ -651,8 +651,7 @@ def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> Non
 
 
 @given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=60), st.integers(3, 20))
-def test_the_outline_of_a_frontier_is_never_above_it(steps: list[tuple[float, float]], points: int) -> None:
-    """At each vertex of either, so everywhere; of many close ones it is not far below. Fewer points are some of its own."""
+def test_a_thinned_frontier_has_some_of_its_points(steps: list[tuple[float, float]], points: int) -> None:
     gain, rise = np.array(steps).T
     price = np.cumsum(rise)
     edge = Frontier(np.r_[0.0, gain.cumsum()], np.r_[0.0, (gain * price).cumsum()], np.r_[price, np.inf])
@@ -661,15 +660,6 @@ def test_the_outline_of_a_frontier_is_never_above_it(steps: list[tuple[float, fl
     nearest = {min(edge.utility[edge.utility >= utility], default=edge.utility[-1]) for utility in asked}
     every = list(zip(*vars(edge).values()))
     assert some == [point for point in every if len(edge) <= points or point[0] in nearest]
-    few = edge.outlined(points)
-    assert len(few) <= max(points, 3)
-    assert len(few) == len(edge) or len(edge) > points
-    assert [few.utility[0], few.utility[-1]] == [edge.utility[0], edge.utility[-1]]
-    assert [few.risk[0], few.risk[-1]] == [edge.risk[0], edge.risk[-1]]
-    assert np.all(np.diff(few.utility) >= 0)
-    tolerance = 1e-9 * (1 + edge.risk[-1])
-    assert np.all(np.interp(edge.utility, few.utility, few.risk) <= edge.risk + tolerance)
-    assert np.all(few.risk <= np.interp(few.utility, edge.utility, edge.risk) + tolerance)
 
 
 # What makes no sense is refused.

@@ -23,7 +23,7 @@ from models import (
     linked_tables,
     proven_bounds,
 )
-from models.intervals.proofs import estimated_counts, explained
+from models.intervals.proofs import explained
 
 WIDE, NOTHING_WIDE = 2_000, 0
 """Cells of wider joint tables, for each cell of what all tables have: so many by default."""
@@ -253,25 +253,6 @@ def test_three_tables_of_which_no_two_disagree() -> None:
     assert found.correction == pytest.approx(12)
     fitting = linked_tables(tables[:3], [SEX, AGE, home])
     assert joint_contradiction(fitting) is None
-
-
-def test_of_two_margins_the_estimate_is_independence() -> None:
-    tables = [
-        IntervalTable.of("s", ["sex"], {(1,): (30, 30), (2,): (70, 70)}),
-        IntervalTable.of("a", ["age"], {(1,): (40, 40), (2,): (60, 60)}),
-    ]
-    linked = linked_tables(tables, [SEX, AGE])
-    bounds = proven_bounds(linked)
-    estimates = estimated_counts(linked, bounds.lower, bounds.upper)
-    assert np.allclose(estimates[linked.sums[-1][0][0]], [12, 18, 28, 42], atol=0.01)
-
-
-def test_estimates_lie_within_the_bounds() -> None:
-    for seed in range(10):
-        linked = linked_labels(random_labelled_tables(np.random.default_rng(seed), SMALL))
-        bounds = proven_bounds(linked)
-        estimates = estimated_counts(linked, bounds.lower, bounds.upper)
-        assert np.all((bounds.lower <= estimates) & (estimates <= bounds.upper))
 
 
 AREA = Classification("area", ("Aurora", "Boone"))
