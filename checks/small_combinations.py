@@ -31,7 +31,7 @@ from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.inference.possible_tables import allowed_rows, possible_table
-from models.programs.consistent_tables import PossibleCells, possible_cells
+from models.programs.consistent_tables import PossibleCells, Program, possible_cells, solve
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
 from models.tables.contingency_table import Cells, look_up, pack
 from models.tables.data_cube import DataCube
@@ -42,6 +42,9 @@ _WHOLE = 1e-6
 
 _FEW_CELLS = 500
 """Most cells for which programs demand whole numbers; real numbers prove less."""
+
+_PROVEN_CELLS = 5_000
+"""Most cells for which a program is asked whether any table has the marginals."""
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -70,7 +73,7 @@ def no_small_certain(
         if finding.holds:
             return replace(finding, criterion=criterion, parameters=parameters)
     if not collection.is_decomposable:
-        cleared = _cleared_by_possible_tables(collection, sensitive, k, budget.deadline, witnesses)
+        cleared = _cleared_by_possible_tables(collection, sensitive, k, budget, witnesses)
         if cleared is not None:
             return Finding(criterion, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), cleared)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
@@ -95,13 +98,27 @@ def no_small_certain(
     return replace(unknown, examined=examined, note=note)
 
 
+def _require_some_table(collection: Collection, budget: Budget) -> None:
+    """Raise ContradictionError if a program proves that no table has the marginals; a search for one takes long."""
+    try:
+        cells = possible_cells(collection, _PROVEN_CELLS)
+    except TooManyCellsError:
+        return
+    if collection.cube.total and not len(cells):
+        raise ContradictionError("no table has these marginals")
+    nodes, least = budget.nodes if len(cells) <= _FEW_CELLS else 0, np.zeros(len(cells))
+    solve(least, Program(cells.constraints, cells.counts, least, least + inf), budget.seconds, nodes)
+
+
 def _cleared_by_possible_tables(
-    collection: Collection, sensitive: AnyCollection[str], k: int, deadline: Deadline, witnesses: "Sequence[Witnesses]"
+    collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget, witnesses: "Sequence[Witnesses]"
 ) -> int | None:
     """Return how many combinations are small in some table, if possible tables clear all in half of the time; else None."""
     question = (collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports))
     result = next((earlier for earlier in witnesses if earlier.of == question), None)
     if result is None:
+        _require_some_table(collection, budget)
+        deadline = budget.deadline
         try:
             result = Witnessing(collection, sensitive, k, deadline=deadline.share(2)).look(inf, deadline.share(2))
         except (TimeOverError, TooManyCellsError):

@@ -38,6 +38,7 @@ from marginals.files import (
     held,
     prefix,
     private_folder,
+    refusals,
     replace_file,
     replace_folder,
     require_written,
@@ -45,7 +46,7 @@ from marginals.files import (
     sync_folder,
 )
 from marginals.names import margin_in_words, number_of
-from marginals.output import keep_apart, refusals
+from marginals.output import keep_apart
 from marginals.published_values import Part, inside_all
 from marginals.results import plain
 from marginals.tables.attribute import Role

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,12 +28,10 @@ from models.intervals.proofs import (
     BlockRunner,
     Disagreement,
     Explanation,
-    JointContradiction,
     ProvenBounds,
     Term,
     disagreements,
     explained,
-    joint_contradiction,
     proven_bounds,
 )
 from models.programs.consistent_tables import UNBOUNDED
@@ -47,7 +46,6 @@ class AuditedTables:
 
     `unlisted`: of each table, the unknown combinations of its values. `bounds`: None where the tables contradict each
     other. `reasons`: reasons of some facts, by their place in `facts`.
-    `together`: tables that contradict each other where no two of them do.
     """
 
     people: str
@@ -57,7 +55,6 @@ class AuditedTables:
     facts: tuple[Fact, ...]
     disagreements: tuple[Disagreement, ...]
     reasons: dict[int, list[str]]
-    together: JointContradiction | None = None
 
     @property
     def is_printed(self) -> BoolArray:
@@ -111,7 +108,7 @@ class AuditedTables:
 
     def as_json(self) -> dict[str, Any]:
         """Facts with their reasons, contradictions, and how much is decided."""
-        linked, together = self.linked, self.together
+        linked = self.linked
         facts = [
             {
                 "kind": fact.kind,
@@ -132,10 +129,6 @@ class AuditedTables:
             }
             for disagreement in self.disagreements
         ]
-        jointly = together and {
-            "tables": [linked.names[table] for table in together.tables],
-            "correction": round(together.correction, 3),
-        }
         return {
             "people": self.people,
             "tables": linked.names[: linked.table_count],
@@ -146,7 +139,6 @@ class AuditedTables:
             "printed": int(self.is_printed.sum()),
             "contradictory": self.bounds is None,
             "contradictions": contradictions,
-            "contradictory_together": jointly,
             "left_out": linked.left_out,
             "facts": facts,
         }
@@ -281,9 +273,10 @@ def audit(
     >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
     [('recovered', (2, 2))]
     """
-    from marginals.jobs import Jobs  # loaded here: no other command starts processes
+    from marginals.jobs import in_processes, require_jobs  # loaded here: no other command starts processes
 
-    deadline, run = within(seconds), Jobs(jobs)
+    require_jobs(jobs)
+    deadline, run = within(seconds), partial(in_processes, jobs)
     sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
     if spec is None:
         if not tables:
@@ -330,7 +323,7 @@ _EXPLAINED_ROWS = 500
 """Rows of the table of bounds, at most, that are explained though they are no facts."""
 
 _FOR_BOUNDS = 1.1
-"""Share of the time, as a divisor, that the bounds may take; the rest is for estimates and explanations."""
+"""Share of the time, as a divisor, that the bounds may take; the rest is for explanations."""
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -338,9 +331,7 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
     try:
         bounds = proven_bounds(linked, spec.small, deadline.share(_FOR_BOUNDS), run)
     except ContradictionError:
-        pairs = tuple(disagreements(linked))
-        together = None if pairs else joint_contradiction(linked, deadline)
-        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, together)
+        return AuditedTables(tables.people, linked, tables.unlisted, None, (), tuple(disagreements(linked)), {})
     names = {classification.name for classification in linked.classifications}
     sensitive = tuple(name for name in spec.sensitive if name in names)
     facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))

@@ -28,9 +28,9 @@ from marginals.bundle.content import (
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, new_key, seal_of, signature_of
 from marginals.bundle.snapshot import Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest, listed_report
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import PRIVATE, csv_text, only_writer, replace_folder, resolved
+from marginals.files import PRIVATE, csv_text, only_writer, refusals, replace_folder, resolved
 from marginals.messages import printable
-from marginals.output import OutputFile, holds_bundle, keep_apart, refusals, require_place
+from marginals.output import OutputFile, holds_bundle, keep_apart, require_place
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at

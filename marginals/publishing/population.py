@@ -67,7 +67,7 @@ class Population:
         roles = [Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if demands.get("bayes_optimal") is not None else [])]
         used = {name: a for name, a in like.attributes.items() if a.role in roles}
         for name, attribute in used.items():
-            if attribute.is_fitted and attribute.population is None:
+            if attribute.is_fitted:
                 raise InputError(
                     f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
                     "intervals"
@@ -116,7 +116,7 @@ class Population:
             columns = [*table.quasi_identifiers, sensitive]
             rows, people = _in_one_domain(table, self.people, columns)
             finding = bayes_optimal(rows, people, sensitive, levels, low, high)
-            belief = None if finding.worst is None else WorstClass(reached=float(finding.worst.as_json()["posterior"]))
+            belief = None if finding.worst is None else WorstClass(reached=finding.worst.posterior)
             result.append(replace(finding, worst=belief))
         return tuple(result)
 

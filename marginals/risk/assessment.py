@@ -270,9 +270,6 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
 MAX_VECTORS = 10_000
 """Largest number of combinations of levels that a frontier is computed for; each is tried on every record."""
 
-QUICK = 50_000_000
-"""Largest frontier (records x combinations of levels) that is computed unasked: some ten seconds."""
-
 
 @dataclass(frozen=True, eq=False)
 class RiskAssessment:
@@ -443,29 +440,13 @@ class RiskAssessment:
             raise InputError(str(error)) from None
 
     def _require_frontier(self) -> None:
-        if self.no_frontier:
-            raise InputError(self.no_frontier)
-
-    @property
-    def is_quick(self) -> bool:
-        """Return whether a frontier takes some ten seconds at most."""
-        return self._vector_count * len(self.originals) <= QUICK
-
-    @property
-    def _vector_count(self) -> int:
-        return prod(height + 1 for height in self.originals.space.heights.tolist())
-
-    @property
-    def no_frontier(self) -> str | None:
-        """Reason for which there is no frontier; None if there is one."""
         if self.minimax:
-            return "a frontier and means are of the risk expected over the dictionaries, not of the worst"
-        if self._vector_count > MAX_VECTORS:
-            return (
-                f"a frontier over {self._vector_count:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "
-                'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
+            raise InputError("a frontier and means are of the risk expected over the dictionaries, not of the worst")
+        if (vectors := prod(height + 1 for height in self.originals.space.heights.tolist())) > MAX_VECTORS:
+            raise InputError(
+                f"a frontier over {vectors:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit. "
+                'Give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
-        return None
 
     def frontier(self, points: int | None = None, progress: Progress = unwatched) -> Frontier:
         """The least risk for each mean utility, without linkage. points: how many vertices to keep at most; else all."""

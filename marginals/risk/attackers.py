@@ -184,7 +184,7 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
     domain, hierarchies = rows.domain, dict(rows.domain.items())
     for name, hierarchy in hierarchies.items():
         attribute = source.attributes[name]
-        if attribute.hierarchy is None and attribute.population is None and name not in source.ladders:
+        if attribute.hierarchy is None and name not in source.ladders:
             base_values = {*hierarchy.labels[0], *_values_beside(attribute, name, hierarchy, others)}
             if len(base_values) > hierarchy.size(0):
                 hierarchies[name] = _wider(attribute, rows, name, base_values, k)

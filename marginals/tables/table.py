@@ -24,7 +24,7 @@ from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
-    from marginals.tables.frames import DuckRows
+    from marginals.tables.engines import CodedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class OutOfCoreCounts:
     `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
-    engine: "DuckRows"
+    engine: "CodedRows"
     domain: Domain
     recodings: Mapping[str, Recoding]
     singles: tuple[ContingencyTable, ...]
@@ -131,7 +131,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
     return levels
 
 
-def kept_counts(engine: "DuckRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+def kept_counts(engine: "CodedRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():
@@ -229,7 +229,7 @@ class Table:
     rest. `missing`: dropped rows. `missing_in`: dropped rows by column. `public`: attributes with a public hierarchy.
     `rows_per_person`: most rows of one person, "any", or None if not declared. `one_row`: the row of each person that
     counts, if one was chosen. `left_out`: rows beyond those. `repeating`: columns that look like keys of people. `copies`:
-    least frequency of each row. `ladders`, `fitted`: levels fitted to rows or to a population. `naming`: names of groups in
+    least frequency of each row. `ladders`, `fitted`: levels fitted to rows. `naming`: names of groups in
     a release. `part`: the table of which these rows are a part. `counts_missing`: attributes with the value "missing".
     `harm`: confirmed harm of sensitive values. `numbers`, `respelled`: unusual numbers and spellings, for reports.
     `impossible`: pairs of labels that nobody has.

@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, islice
 from math import comb, prod
-from operator import le, mul, sub
+from operator import mul
 from typing import TypeVar
 
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError
 from models.programs.fitting import Sums, Target, fit
 
 
@@ -129,13 +130,13 @@ class CountedShares:
 
     @cached_property
     def _rows(self) -> tuple[int, list[list[int]]]:
-        return _rows_in_all(self.steps, lambda _, filled: _arrangements(filled), 1, self.deadline)
+        return _rows_in_all(self.steps, lambda _, filled: prod(map(comb, accumulate(filled), filled)), 1, self.deadline)
 
 
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
     """Count all arrangements and return their mean shares; None if that takes more than `most` steps.
 
-    Raises TimeOverError, and ValueError if no arrangement has the sums.
+    Raises TimeOverError, and ContradictionError if no arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:
@@ -151,7 +152,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 
         total, rows = _rows_in_all(steps, ways, Decimal(1), deadline)
         if not total:
-            raise ValueError("no arrangement has these sums")
+            raise ContradictionError("no table has these marginals")
         shares = [[float(row / (total * size)) for row in of_class] for of_class, size in zip(rows, sizes)]
     return CountedShares(sums.sizes, steps, np.array(shares), deadline)
 
@@ -243,10 +244,7 @@ def _layers(
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
             if room not in ways_of:
-                box = prod(top - bottom + 1 for bottom, top in zip(low, room))
-                if box * effort > budget and _ways(size, low, room) * effort > budget:
-                    return None
-                ways_of[room] = _filled(size, low, room)
+                ways_of[room] = _filled(size, low, room, budget // effort + 1)
             budget -= len(ways_of[room]) * effort
             if budget < 0:
                 return None
@@ -261,31 +259,19 @@ def _layers(
     return layers
 
 
-def _arrangements(filled: _Filled) -> int:
-    return prod(map(comb, accumulate(filled), filled))
-
-
-def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
-    """Return the ways to distribute the rows of a class among values, within the bounds of each."""
+def _filled(rows: int, low: Sequence[int], high: Sequence[int], most: int) -> list[_Filled]:
+    """Return `most` ways, or all, to distribute the rows of a class among values, within the bounds of each."""
     result: list[_Filled] = [()]
     for v in range(len(high)):
         ahead, needed = sum(high[v + 1 :]), sum(low[v + 1 :])
-        result = [
+        longer = (
             (*head, part)
             for head in result
             for remaining in [rows - sum(head)]
             for part in range(max(low[v], remaining - ahead), min(high[v], remaining - needed) + 1)
-        ]
+        )
+        result = list(islice(longer, most))
     return result
-
-
-def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
-    spare = rows - sum(low)
-    ways = [1] + [0] * spare
-    for bottom, top in zip(low, high):
-        no_more = list(accumulate(ways))
-        ways = list(map(sub, no_more, chain([0] * (top - bottom + 1), no_more)))
-    return ways[spare] if spare >= 0 and all(map(le, low, high)) else 0
 
 
 # The maximum-entropy distribution of given sums, with a proof of its error.

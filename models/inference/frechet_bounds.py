@@ -42,7 +42,6 @@ from models.programs.cell_bounds import (
     known_parts_bounds,
     least_in_tree,
     most_in_chain,
-    most_in_tree,
 )
 from models.programs.consistent_tables import PossibleCells, possible_cells
 from models.tables.contingency_table import Cells
@@ -200,16 +199,14 @@ class Box:
         """
         outer = self.by({})
         bounds = CountBounds(int(outer.lower), int(outer.upper), outer.sharp)
-        if bounds.sharp or self.source.deadline.is_over:
-            return bounds
-        if self.source.collection.is_decomposable and self.source.collection.cube.total <= FLOW_LIMIT:
-            other = self.flow_bounds(seconds)
-        elif seconds > 0 and self.source.possible is not None:
-            other = self._programmed(self.source.possible.cells, seconds)
-        else:
-            return bounds
-        lower, upper = max(bounds.lower, other.lower), min(bounds.upper, other.upper)
-        return CountBounds(lower, upper, other.sharp or lower == upper, other.lower_sharp)
+        for closer in (self.flow_bounds, self._programmed):
+            if bounds.sharp or self.source.deadline.is_over:
+                break
+            other = closer(seconds)
+            lower, upper = max(bounds.lower, other.lower), min(bounds.upper, other.upper)
+            is_sharp = other.sharp or lower == upper
+            bounds = CountBounds(lower, upper, is_sharp, bounds.lower_sharp or other.lower_sharp)
+        return bounds
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """Return bounds of the rows in the box by the cells of a margin, empty ones included, axes in the order given.
@@ -344,7 +341,7 @@ class Box:
         """Return bounds by maximum flows: the lower one in any junction tree, the upper one for the two ends of a
         chain.
 
-        seconds: for flows through more than _FLOW_CELLS cells, and for a program of the upper bound in other trees.
+        seconds: for flows through more than _FLOW_CELLS cells.
         """
         total = self.source.collection.cube.total
         unknown = CountBounds(0, total, sharp=False)
@@ -365,12 +362,12 @@ class Box:
         within = [_inside(tree, clique, possible) for clique in cliques]
         if (upper := most_in_chain(tables, within)) is not None:
             return CountBounds(lower, upper, sharp=True)
-        if seconds <= 0:
-            return CountBounds(lower, total, sharp=False, lower_sharp=True)
-        most = most_in_tree(tables, within, self.source.deadline.share(2).earlier(seconds))
-        return CountBounds(lower, most.bound, most.attained, lower_sharp=True)
+        return CountBounds(lower, total, sharp=False, lower_sharp=True)
 
-    def _programmed(self, cells: Cells, seconds: float) -> CountBounds:
+    def _programmed(self, seconds: float) -> CountBounds:
+        if seconds <= 0 or self.source.possible is None:
+            return CountBounds(0, self.source.collection.cube.total, sharp=False)
+        cells = self.source.possible.cells
         share = np.ones(len(cells))
         for attribute in self.inside:
             level = cells.margin.get(attribute)

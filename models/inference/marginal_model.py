@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, reduce
 from math import log, prod
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +29,9 @@ MISFIT = 1e-6
 
 _KEPT = 1 << 28
 """Values of drawn tables, at most, that are kept; further tables are drawn anew each time."""
+
+_AT_ONCE = 1 << 12
+"""Cells whose expected counts are joined together, which bounds the memory."""
 
 _LOOKED_UP = 1 << 14
 """Most cells of a margin that is laid out to answer for a box."""
@@ -54,6 +58,11 @@ class MarginalModel:
         """Number of rows."""
         return self.collection.cube.total
 
+    @property
+    def in_tree(self) -> Collection:
+        """The marginals along whose junction tree the distribution is calculated: all of them."""
+        return self.collection
+
     @cached_property
     def closed_form(self) -> MaximumEntropy:
         """The closed form of the distribution. Raises NotDecomposableError if it has none."""
@@ -62,11 +71,11 @@ class MarginalModel:
     @cached_property
     def tree(self) -> CalibratedTree:
         """The distribution along a junction tree, in closed form or fitted. Raises NotFittedError if fitting fails."""
-        if self.collection.is_decomposable:
-            return CalibratedTree.of(self.collection)
+        if self.in_tree.is_decomposable:
+            return CalibratedTree.of(self.in_tree)
         from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
 
-        fit = iterative_fit(self.collection, deadline=self.deadline)
+        fit = iterative_fit(self.in_tree, deadline=self.deadline)
         if fit.residual > MISFIT:
             raise NotFittedError(
                 f"iterative fitting misses a published count by {fit.residual:.2g} of it, more than {MISFIT}; "
@@ -80,8 +89,8 @@ class MarginalModel:
 
         Computed in closed form, else from the fit. Raises NotFittedError or TooManyCellsError if neither is possible.
         """
-        if self.collection.is_decomposable:
-            return self.closed_form.information
+        if self.in_tree.is_decomposable:
+            return MaximumEntropy(self.in_tree).information
         entropy = sum(_entropy(cells.counts) for cells in self.tree.cliques)
         entropy -= sum(_entropy(link.rows[0]) for link in self.tree.links)
         return max(sum(self._entropies) - entropy, 0.0)
@@ -93,19 +102,19 @@ class MarginalModel:
         It includes the information of the one-way marginals. For two models over the same base values, the difference
         equals that of their KL divergences from the data. Raises as `information`.
         """
-        leaves = (self.collection.cube.log_leaves(attribute, level) for attribute, level in self.finest_levels.items())
+        leaves = (self.in_tree.cube.log_leaves(*finest) for finest in self.in_tree.finest_levels.items())
         sizes = (log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies)
         return max(self.information + sum(sizes) - sum(leaves) - sum(self._entropies), 0.0)
 
     @property
     def _entropies(self) -> list[float]:
-        masks = (self.domain.mask({attribute: level}) for attribute, level in self.finest_levels.items())
-        return list(map(self.collection.cube.entropy, masks))
+        masks = (self.domain.mask({attribute: level}) for attribute, level in self.in_tree.finest_levels.items())
+        return list(map(self.in_tree.cube.entropy, masks))
 
     @property
     def has_closed_form(self) -> bool:
         """True if expected counts follow from the published ones without fitting."""
-        return self.collection.is_decomposable
+        return self.in_tree is self.collection and self.collection.is_decomposable
 
     @cached_property
     def _drawing(self) -> "dict[int, tuple[Iterator[dict[str, CodeArray]], list[DrawnTable]]]":
@@ -139,7 +148,7 @@ class MarginalModel:
         >>> [(str(a), str(b), str(s)) for a, b, s in release.model.junction_tree().edges(data="separator")]
         [('age:1, diagnosis:0', 'diagnosis:0, sex:0', 'diagnosis:0')]
         """
-        return self.collection.junction_tree.graph()
+        return self.in_tree.junction_tree.graph()
 
     def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
         """Return which steps of generalization are published together.
@@ -209,8 +218,31 @@ class MarginalModel:
         return self.tree.expected(margin)
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Return expected counts of some cells of a margin. codes: by attribute the value of each cell, shape (cells,)."""
-        return self.expected(margin)[tuple(codes)]
+        """Return expected counts of some cells of a margin with no attribute finer than published: shape (cells,).
+
+        codes: by attribute the value of each cell, shape (cells,). Raises TooManyCellsError if the margin is too large
+        to be laid out and there is no junction tree.
+        """
+        try:
+            return self.expected(margin)[tuple(codes)]
+        except TooManyCellsError:
+            if not self.collection.is_decomposable:
+                raise
+        cells = Cells.of(self.domain, margin, dict(zip(margin, codes)))
+        blocks = np.array_split(np.arange(len(cells)), len(cells) // _AT_ONCE + 1)
+        return np.concatenate([self._along_tree(cells[block]) for block in blocks])
+
+    def _along_tree(self, asked: Cells) -> FloatArray:
+        """Return the expected count of each cell by joining the cliques one by one; no margin is laid out."""
+        domain, table, mask = self.domain, self.collection.cube.table, self.domain.mask(asked.margin)
+        tree = JunctionTree.of(domain, collapsed(self.collection.junction_tree, mask))
+        cells = asked.rolled_up(domain.margin(mask))
+        cells = cells.with_counts(np.full(len(cells), float(self.total)))
+        for place, (clique, separator) in enumerate(zip(tree.cliques, tree.separators)):
+            joined = cells * (table(clique) / table(separator))
+            later = reduce(or_, tree.cliques[place + 1 :], mask)
+            cells = joined.rolled_up(domain.margin(domain.mask(joined.margin) & later))
+        return np.asarray(cells.counts_in(asked), dtype=np.float64)
 
     def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
         """Return expected counts over any margin of a decomposable collection, without cells of expected count 0.
@@ -347,9 +379,6 @@ def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: t
 
     values: how many values of each of the two attributes have rows. counted: the groups of values in the table of phi
     squared, if they are fewer; (1, 1) if chance adds nothing to it. 0 if an attribute has one value.
-
-    >>> round(cramers_v(0.25, 400, (2, 2)), 3)
-    0.498
     """
     value_counts = counted or values
     if rows < 2 or min(values) < 2:

@@ -102,11 +102,7 @@ class Classification:
 
 
 def parts(sets: Iterable[Members]) -> tuple[Members, ...]:
-    """Return the coarsest disjoint sets of which each given set is a union, by their first base value.
-
-    >>> [f"{part:04b}" for part in parts([0b0011, 0b0110, 0b1111])]
-    ['0001', '0010', '0100', '1000']
-    """
+    """Return the coarsest disjoint sets of which each given set is a union, by their first base value."""
     pieces: list[Members] = []
     covered = 0
     for members in sorted(set(sets), key=int.bit_count):
@@ -195,7 +191,6 @@ class IntervalTable:
         return cls(name, values, codes, ranges[:, 0], ranges[:, 1])
 
     def __len__(self) -> int:
-        """Number of published cells."""
         return len(self.lower)
 
 
@@ -205,10 +200,10 @@ class LinkedTables:
 
     sets: for each classification the sets of base values of cells. keys: places of each cell in `sets`, shape (cells,
     attributes). tables: the published tables. published: for each published table the unknown of each of its cells.
-    names: names of all tables, joint ones last. sums: for each table its finest cells, then its totals. Each has its
-    unknowns, and the place of the total of each finest cell, -1 for none. equation_tables: the table of each equation.
-    covered: whether any count of each cell that fits all ranges and equations in whole numbers is a count of some
-    population, shape (cells,). left_out: attributes of joint tables that have too many cells.
+    names: names of all tables, joint ones last. finest: the unknowns of the finest cells of each table.
+    equation_tables: the table of each equation. covered: whether any count of each cell that fits all ranges and
+    equations in whole numbers is a count of some population, shape (cells,). left_out: attributes of joint tables that
+    have too many cells.
     """
 
     classifications: tuple[Classification, ...]
@@ -217,14 +212,13 @@ class LinkedTables:
     tables: tuple[IntervalTable, ...]
     published: tuple[IndexArray, ...]
     names: tuple[str, ...]
-    sums: tuple[tuple[tuple[IndexArray, IndexArray], ...], ...]
+    finest: tuple[IndexArray, ...]
     equations: Equations
     equation_tables: IndexArray
     covered: BoolArray
     left_out: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
-        """Number of unknowns."""
         return len(self.keys)
 
     @property
@@ -511,10 +505,6 @@ def _numbered(
     cells = {family: np.searchsorted(unique, code) for family, code in zip(every, codes)}
     of_covered = chain.from_iterable(of_table for of_table, is_covered in zip(families, covered_tables) if is_covered)
     covered = np.isin(np.arange(len(unique)), np.concatenate([[], *(cells[family] for family in of_covered)]))
-    sums = []
-    for of_table in families:
-        of_totals = ((cells[total], _places_in(total, of_table[0])) for total in of_table)
-        sums.append(tuple((unknowns, at) for unknowns, at in of_totals if at is not None))
     equations, equation_tables = _equations(families, cells, len(unique))
     return LinkedTables(
         tuple(classifications),
@@ -523,7 +513,7 @@ def _numbered(
         tuple(tables),
         tuple(np.searchsorted(unique, code) for code in published),
         names,
-        tuple(sums),
+        tuple(cells[of_table[0]] for of_table in families),
         equations,
         equation_tables,
         covered,

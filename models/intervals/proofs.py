@@ -1,4 +1,4 @@
-"""Proven bounds of the counts of linked tables, their explanations, contradictions between tables, and estimates.
+"""Proven bounds of the counts of linked tables, their explanations, and contradictions between tables.
 
 Every bound is proven in whole numbers, so it holds for certain, sharp or not (`models.programs.extremes`).
 """
@@ -114,7 +114,7 @@ def _blocks(
     if not len(cells):
         return [], []
     matrix, right = equations[:, is_open], -(equations[:, ~is_open] @ lower[~is_open])
-    rows = _different(matrix, right)
+    rows = np.flatnonzero(np.diff(matrix.indptr))
     matrix, right = matrix[rows], right[rows]
     number, part = connected_components(block_array([[None, matrix.T], [matrix, None]]), directed=False)
     orders = [np.argsort(of, kind="stable") for of in (part[: len(cells)], part[len(cells) :])]
@@ -128,15 +128,6 @@ def _blocks(
         blocks.append((at, Unknowns(lower[at], upper[at], equations_of_block, right_of_block, wanted[at])))
     blocks.sort(key=lambda block: len(block[0]))
     return [at for at, _ in blocks], [block for _, block in blocks]
-
-
-def _different(matrix: Equations, right: CountArray) -> IndexArray:
-    # A random number for each cell distinguishes sums; an equation dropped by mistake would only loosen bounds.
-    rows = np.flatnonzero(np.diff(matrix.indptr))
-    sums = matrix[rows] @ np.random.default_rng(0).integers(1, 2**61, size=matrix.shape[1])
-    sides = np.where(sums < 0, -1, 1)
-    chosen = np.unique(np.stack([sums * sides, right[rows] * sides], axis=1), axis=0, return_index=True)[1]
-    return np.asarray(rows[np.sort(chosen)])
 
 
 def tightened(
@@ -280,7 +271,7 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
         equations = linked.equations[linked.equation_tables == table]
         ends = np.stack(propagated(equations, *published))
         if (ends[0] > ends[1]).any():
-            cell, its_ranges = _within_one_table(equations, published, linked.sums[table][0][0])
+            cell, its_ranges = _within_one_table(equations, published, linked.finest[table])
             disagreeing.append(Disagreement(cell, (table, table), its_ranges))
         else:
             ranges[table] = ends
@@ -313,57 +304,3 @@ def _within_one_table(
     if gap[place] <= 0:  # only several sums together contradict each other
         return int(cells[0]), ((0, UNBOUNDED), (0, UNBOUNDED))
     return int(cells[place]), (_range(published, int(cells[place])), _range(summed, place))
-
-
-_TOLERANCE = 1e-6
-"""Rows below which a program's correction counts as 0."""
-
-
-@dataclass(frozen=True)
-class JointContradiction:
-    """Tables that cannot all be true, although the rest fits if any one of them is left out. tables: their places.
-
-    correction: the least sum of changes to their counts and ranges that makes them fit.
-    """
-
-    tables: tuple[int, ...]
-    correction: float
-
-
-def joint_contradiction(linked: LinkedTables, deadline: Deadline = NEVER) -> JointContradiction | None:
-    """Return a minimal set of tables that contradict each other; None if real numbers fit, or if time is over.
-
-    Tables are left out one by one as long as the others contradict each other (deletion filter: Chinneck 2008, 6.2).
-    """
-    contradicting = list(range(linked.table_count))
-    if not _correction(linked, contradicting, deadline):
-        return None
-    for table in tuple(contradicting):
-        others = [other for other in contradicting if other != table]
-        if deadline.is_over:
-            return None
-        if _correction(linked, others, deadline):
-            contradicting = others
-    return JointContradiction(tuple(contradicting), _correction(linked, contradicting, deadline))
-
-
-def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline) -> float:
-    """Return the least sum of changes after which some tables fit together in real numbers; 0 if it is not known."""
-    from scipy.sparse import block_array, csr_array, eye_array  # slow to import, and few need it
-
-    ranges = [(linked.tables[table].lower, linked.tables[table].upper) for table in tables]
-    cells = np.concatenate([[], *(linked.published[table] for table in tables)])
-    lower, upper = (np.concatenate([[], *(ends[side] for ends in ranges)]) for side in (0, 1))
-    number, size = len(cells), len(linked)
-    picked = csr_array((np.ones(number), (np.arange(number), cells.astype(np.intp))), shape=(number, size))
-    eye = eye_array(number)
-    # Columns: the counts, additions to published counts, subtractions from them, and the corrected counts.
-    equations = block_array([[linked.equations, None, None, None], [picked, eye, -eye, -eye]], format="csr")
-    zeros = np.zeros(size + 2 * number)
-    upper[upper >= UNBOUNDED] = np.inf
-    ends = np.append(zeros, lower), np.append(zeros + np.inf, upper)
-    objective = np.repeat([0.0, 1.0, 0.0], [size, 2 * number, number])
-    bound = solve(
-        objective, Program(equations.astype(np.float64), np.zeros(equations.shape[0]), *ends), deadline.left
-    ).bound
-    return bound if bound > _TOLERANCE else 0.0

@@ -33,7 +33,17 @@ from models.graphs.interaction_graph import InteractionGraph
 from models.graphs.junction_tree import JunctionTree, maximal_masks
 from models.search.greedy import result_of
 from models.search.lower_bound import score
-from models.search.problem import LEAST_GAIN, Problem, RefusalScope, SearchResult, Step, Stop, pruning
+from models.search.problem import (
+    LEAST_GAIN,
+    Problem,
+    RefusalScope,
+    SearchResult,
+    Step,
+    Stop,
+    pruning,
+    with_clique,
+    without_edge,
+)
 from models.search.starts import chordal_start, forest_start
 from models.search.wanted import apart
 from models.tables.hierarchy import Mask, vertices_of
@@ -146,16 +156,6 @@ class _Graph:
             reached |= new
             frontier ^= lowest | new
         return True
-
-    def with_clique(self, clique: Mask) -> frozenset[Mask]:
-        return frozenset([old for old in self.cliques if old & ~clique] + [clique])
-
-    def without_edge(self, first: Mask, second: Mask) -> frozenset[Mask]:
-        edge = first | second & -second
-        others = [c for c in self.cliques if edge & ~c]
-        (torn,) = (c for c in self.cliques if not edge & ~c)
-        halves = (torn ^ first, torn ^ second)
-        return frozenset(others + [half for half in halves if not any(not half & ~c for c in others)])
 
 
 class _Judge:
@@ -352,7 +352,7 @@ class _Walk:
             _, clique, one, other = candidate
             if clique in refused or not self._may_add(graph, clique, one, other):
                 continue
-            if not self.judge.allows(cliques := graph.with_clique(clique), clique):
+            if not self.judge.allows(cliques := with_clique(graph.cliques, clique), clique):
                 waiting.append(candidate)
                 continue
             graph.cliques = cliques
@@ -457,7 +457,7 @@ class _Walk:
                 continue
             if not self._may_remove(graph, one, other):
                 continue
-            if not self.judge.allows(cliques := graph.without_edge(1 << one, self._joins[other]), 0):
+            if not self.judge.allows(cliques := without_edge(graph.cliques, 1 << one, self._joins[other]), 0):
                 continue
             touched |= self._unjoin(graph, one, other, cliques)
             offer(separator | edge)
@@ -528,7 +528,7 @@ class _Walk:
                 joined = self._joins[other]
                 is_kept = not self.problem.may_part(1 << one | joined & -joined)
                 if graph.neighbors[one] & joined and not is_kept and self._may_remove(graph, one, other):
-                    around |= self._unjoin(graph, one, other, graph.without_edge(1 << one, joined))
+                    around |= self._unjoin(graph, one, other, without_edge(graph.cliques, 1 << one, joined))
         return around
 
     def _near(self, graph: _Graph, place: int) -> list[int]:
@@ -582,7 +582,7 @@ class _Walk:
         for _ in range(int(self.rng.integers(1, first.bit_count() * second.bit_count() + 1))):
             for step in sorted(self._steps(graph, first, second)):
                 _, _, clique, *ends = step
-                is_allowed = self.judge.allows(cliques := graph.with_clique(clique), clique)
+                is_allowed = self.judge.allows(cliques := with_clique(graph.cliques, clique), clique)
                 if is_allowed or clique not in self.judge.refused:
                     break
             else:

@@ -292,15 +292,7 @@ class _InTree(_Groups):
 
 
 def thresholds(k: int, rows: int) -> tuple[int, ...]:
-    """Return ascending sizes in rows that groups must reach, from k to `rows`, each about 1.5 times the one before.
-
-    For 45,000 rows and k = 10 there are about twenty.
-
-    >>> thresholds(10, 100)
-    (10, 15, 23, 35, 53, 80)
-    >>> thresholds(1, 8)
-    (1, 2, 3, 5, 8)
-    """
+    """Return ascending sizes in rows that groups must reach, from k to `rows`, each about 1.5 times the one before."""
     sizes = []
     size = max(k, 1)
     while size <= rows:

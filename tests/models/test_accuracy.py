@@ -2,14 +2,14 @@
 
 import tracemalloc
 from fractions import Fraction
-from itertools import combinations, product
-from math import log, sqrt
+from itertools import product
+from math import log
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import array_shapes, arrays
+from hypothesis.extra.numpy import arrays
 
 from brute_force import covered, dense_marginal, iterative_proportional_fitting, joint_array
 from filled_tables import counted, flat_domain, of_rows
@@ -34,14 +34,8 @@ from models import (
     total_variation,
 )
 from models.accuracy import (
-    LEAST_GROUP,
-    LEAST_ROWS,
-    LEAST_SHARE,
-    IndependentModel,
     random_counts,
     random_tables,
-    strongest_contrast,
-    two_by_two,
 )
 from models.inference.marginal_model import cramers_v, phi_squared
 from models.tables.generalized_cells import information
@@ -49,73 +43,11 @@ from privacy_oracles import base_table
 from strategies import (
     coarser_margins,
     contingency_tables,
-    data_cubes,
     decomposable_collections,
     domains,
     hierarchies,
     margins,
 )
-
-
-def by_hand(counts: np.ndarray, contrast: tuple[int, int], is_ordered: tuple[bool, bool]) -> list[list[int]]:
-    cells = [[0, 0], [0, 0]]
-    for i, j in product(*map(range, counts.shape)):
-        first = [value >= at if ordered else value == at for value, at, ordered in zip((i, j), contrast, is_ordered)]
-        cells[1 - first[0]][1 - first[1]] += int(counts[i, j])
-    return cells
-
-
-def strength(cells: list[list[int]]) -> float | None:
-    (a, b), (c, d) = cells
-    groups = a + b, c + d, a + c, b + d
-    if min(a, b, c, d) < LEAST_ROWS or min(groups) < max(LEAST_GROUP, LEAST_SHARE * sum(groups[:2])):
-        return None
-    return abs(a * d - b * c) / sqrt(groups[0] * groups[1] * groups[2] * groups[3])
-
-
-@given(
-    arrays(
-        np.int64, array_shapes(min_dims=2, max_dims=2, max_side=5), elements=st.sampled_from([0, 1, 5, 9, 30, 2000])
-    ),
-    st.tuples(st.booleans(), st.booleans()),
-)
-def test_no_contrast_with_rows_enough_is_stronger(counts: np.ndarray, is_ordered: tuple[bool, bool]) -> None:
-    every = {
-        contrast: phi
-        for contrast in product(*map(range, counts.shape))
-        if (phi := strength(by_hand(counts, contrast, is_ordered))) is not None
-    }
-    found = strongest_contrast(counts, is_ordered)
-    if found is None:
-        assert not every
-        return
-    cells = by_hand(counts, found, is_ordered)
-    assert every[found] == pytest.approx(max(every.values()), abs=1e-9)
-    assert two_by_two(counts, found, is_ordered).tolist() == cells
-
-
-def test_of_a_yes_and_a_no_the_rarer_is_asked_about() -> None:
-    dead_or_alive = np.array([[900, 400], [20, 60]])
-    assert strongest_contrast(dead_or_alive, (False, False)) == (1, 1)
-    assert strongest_contrast(dead_or_alive, (True, True)) == (1, 1)
-    assert strongest_contrast(np.zeros((2, 2), dtype=np.int64), (False, True)) is None
-
-
-@given(data_cubes(max_cells=100))
-def test_it_expects_what_the_maxent_model_of_all_one_way_tables_does(cube: DataCube) -> None:
-    attributes = cube.domain.attributes
-    fitted = MarginalModel(Collection.of(cube, [cube.domain.mask({name: 0}) for name in attributes]))
-    model, rng = IndependentModel.of(cube), np.random.default_rng(0)
-    for size in (1, 2, 3):
-        for names in combinations(reversed(attributes), size):
-            margin = dict.fromkeys(names, 0)
-            assert np.allclose(model.expected(margin), fitted.expected(margin))
-            codes = np.unravel_index(rng.integers(0, model.expected(margin).size, 7), model.expected(margin).shape)
-            for own in (model, fitted):
-                assert np.allclose(own.expected_of(margin, codes), own.expected(margin)[codes])
-    coarse = {name: min(1, cube.domain.hierarchy(name).height) for name in attributes[:2]}
-    codes = [np.zeros(1, dtype=np.intp)] * len(coarse)
-    assert np.allclose(model.expected_of(coarse, codes), fitted.expected(coarse)[tuple(codes)])
 
 
 def test_a_table_of_a_hundred_million_cells_is_compared_in_the_memory_of_its_rows() -> None:
@@ -124,7 +56,8 @@ def test_a_table_of_a_hundred_million_cells_is_compared_in_the_memory_of_its_row
     cube = DataCube([of_rows(flat_domain(paid=10_000, owed=10_000), np.column_stack([rows, rows[::-1]]))])
     tracemalloc.start()
     try:
-        error = total_variation(cube.table(sum(cube.domain.attribute_masks)), IndependentModel.of(cube))
+        ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
+        error = total_variation(cube.table(sum(cube.domain.attribute_masks)), ones)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

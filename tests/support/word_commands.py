@@ -102,8 +102,6 @@ def single_tables(stage: Stage) -> Iterator[Case]:
             yield stage.shortened(
                 Case(f"{name}.toml, as init wrote it", (folder / f"{name}.toml").read_text("utf-8"), "terminal")
             )
-        for name in ("risk", "risk2", "risk3", "risk4", "risk5"):
-            yield stage.page("report", f"risk page: {name}", (folder / f"{name}.html").read_bytes())
 
 
 def ledgers(stage: Stage) -> Iterator[Case]:

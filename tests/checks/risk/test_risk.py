@@ -651,7 +651,7 @@ def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> Non
 
 
 @given(st.lists(st.tuples(st.floats(1e-3, 1), st.floats(1e-3, 1)), min_size=1, max_size=60), st.integers(3, 20))
-def test_a_thinned_frontier_has_some_of_its_points(steps: list[tuple[float, float]], points: int) -> None:
+def test_fewer_points_of_a_frontier_are_some_of_its_own(steps: list[tuple[float, float]], points: int) -> None:
     gain, rise = np.array(steps).T
     price = np.cumsum(rise)
     edge = Frontier(np.r_[0.0, gain.cumsum()], np.r_[0.0, (gain * price).cumsum()], np.r_[price, np.inf])

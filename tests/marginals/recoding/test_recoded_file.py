@@ -110,9 +110,9 @@ def test_a_changed_file_fails_and_names_the_class(swept: Path) -> None:
     frame[~same | (frame.index == 0)].assign(count="1").to_csv(swept, index=False)
     size, diverse = verify_recoded(swept, KNOWN, claims(k_link=4, diversity="functional:0.5,2"))
     assert size.verdict is diverse.verdict is Verdict.FAILS
-    assert diverse.worst.as_json()["cell"] == {"age": first["age"], "sex": first["sex"]}
+    assert diverse.worst_class.cell == {"age": first["age"], "sex": first["sex"]}
     (least,) = verify_recoded(swept, KNOWN, claims(min_cell=2))
-    assert least.as_json()["worst"]["count"] == 1
+    assert least.worst_class.count == 1
 
 
 def test_what_lies_under_a_generalized_value_is_not_guessed(swept: Path) -> None:

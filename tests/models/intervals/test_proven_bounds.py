@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
@@ -19,7 +19,6 @@ from models import (
     Deadline,
     IntervalTable,
     disagreements,
-    joint_contradiction,
     linked_tables,
     proven_bounds,
 )
@@ -137,16 +136,6 @@ def fit(published: LabelledTables, tables: Sequence[int]) -> bool:
     return extreme(published, tables, np.zeros(len(list(published.combinations())))) is not None
 
 
-def least_change(published: LabelledTables, tables: Sequence[int]) -> float:
-    """By how much ranges must be widened in all, in real numbers."""
-    inside, low, high = rows(published, tables)
-    number, size = inside.shape
-    bounded = np.isfinite(high)
-    widened = np.block([[-inside, -np.eye(number)], [inside[bounded], -np.eye(number)[bounded]]])
-    costs = np.concatenate([np.zeros(size), np.ones(number)])
-    return float(linprog(costs, A_ub=widened, b_ub=np.concatenate([-low, high[bounded]])).fun)
-
-
 def compare_altered(seed: int) -> tuple[bool, bool, bool]:
     """Whether the tables contradict each other, whether that is said, and whether it is named by which tables."""
     rng = np.random.default_rng(seed)
@@ -175,14 +164,7 @@ def compare_altered(seed: int) -> tuple[bool, bool, bool]:
                 assert most is not None
                 assert ends[0] <= least
                 assert ends[1] == UNBOUNDED or -most <= ends[1]
-    together = None if pairs else joint_contradiction(linked)
-    if together is not None:
-        assert not fit(published, together.tables)
-        assert together.correction <= least_change(published, together.tables) + 1e-6
-        for table in together.tables:
-            others = [each for each in together.tables if each != table]
-            assert least_change(published, others) < 1e-6
-    return True, True, bool(pairs) or together is not None
+    return True, True, bool(pairs)
 
 
 @settings(max_examples=15)
@@ -247,12 +229,6 @@ def test_three_tables_of_which_no_two_disagree() -> None:
     assert disagreements(linked) == []
     with pytest.raises(ContradictionError):
         proven_bounds(linked)
-    found = joint_contradiction(linked)
-    assert found.tables == (0, 2, 3)
-    # With 14 people: 2 more off the diagonal in each of the first two tables, 2 more on it twice in the third.
-    assert found.correction == pytest.approx(12)
-    fitting = linked_tables(tables[:3], [SEX, AGE, home])
-    assert joint_contradiction(fitting) is None
 
 
 AREA = Classification("area", ("Aurora", "Boone"))
