@@ -8,11 +8,9 @@ Re-identification Risk, EDBT 2010.)
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +20,12 @@ from checks.diversity.criterion import BOUNDARY
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
-from models.arrays import BoolArray, CountArray, FloatArray
+from models.arrays import CountArray, FloatArray
 from models.errors import ContradictionError
 from models.tables.contingency_table import ContingencyTable
 
 THRESHOLDS = (Fraction(1, 3), Fraction(1, 5), Fraction(1, 11), Fraction(1, 20))
 """Risks above which records are counted: those of classes of fewer than 3, 5, 11 and 20."""
-
-_MOST_COLUMNS = 3
-"""Most columns of a set that is examined for making records unique."""
-
-_MOST_WORK = 20_000_000
-"""Most classes times sets of columns that are examined; if there are more, the sets are smaller."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +43,6 @@ class Risk:
         # A risk of 1/n is not above 1/n, whatever rounding says.
         above = {bound: float(sizes[risks > float(bound) * (1 + 1e-12)].sum() / rows) for bound in THRESHOLDS}
         return cls(float(risks.max()), float((sizes * risks).sum() / rows), above)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the risk as plain values; thresholds as texts such as "1/5"."""
-        return {**asdict(self), "above": {str(bound): share for bound, share in self.above.items()}}
 
 
 @dataclass(frozen=True)
@@ -76,11 +64,9 @@ class Reidentification:
 
     def as_json(self) -> dict[str, Any]:
         """Return the risks as plain values."""
-        plain: dict[str, Any] = {"prosecutor": self.prosecutor.as_json(), "marketer": self.marketer}
-        if self.journalist is None:
-            return {**plain, "journalist": None}
+        risks = {"prosecutor": self.prosecutor, "marketer": self.marketer, "journalist": self.journalist}
         of_population = {"population_unique": self.population_unique, "estimated": self.is_estimated}
-        return {**plain, "journalist": self.journalist.as_json(), **of_population}
+        return risks | (of_population if self.journalist else {})
 
 
 def reidentification(sizes: CountArray, population: CountArray | float | None = None) -> Reidentification | None:
@@ -134,48 +120,6 @@ def require_sample(sizes: CountArray, population: CountArray) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Uniqueness:
-    """Columns that make records unique.
-
-    records: how many are unique by all columns. most: columns of the largest sets examined. columns: the share of
-    records with the column in a minimal set that makes them unique. It is of the records with a minimal set of up to
-    `most` columns.
-    """
-
-    records: int
-    most: int
-    columns: Mapping[str, float]
-
-
-def uniqueness(classes: ContingencyTable) -> Uniqueness:
-    """Return which columns make records unique, by minimal sample uniques as SUDA2 finds them.
-
-    (Manning, Haglin, Keane: A Recursive Search Algorithm for Statistical Disclosure Assessment, Data Mining and
-    Knowledge Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of
-    columns.
-    """
-    single = np.flatnonzero(classes.counts == 1)
-    names = list(classes.attributes)
-    sets = np.cumsum([comb(len(names), size) for size in range(1, min(len(names), _MOST_COLUMNS) + 1)])
-    most = max(int((sets * len(classes) <= _MOST_WORK).sum()), 1)
-    minimal: dict[frozenset[str], BoolArray] = {}
-    by_column = {name: np.zeros(len(single), dtype=bool) for name in names}
-    for size in range(1, min(len(names), most) + 1):
-        for chosen in combinations(names, size):
-            part = classes.rolled_up({name: classes.margin[name] for name in chosen})
-            unique = part.counts[classes.positions_in(part)[single]] == 1
-            for smaller, smaller_unique in minimal.items():
-                if smaller < frozenset(chosen):
-                    unique &= ~smaller_unique
-            if unique.any():
-                minimal[frozenset(chosen)] = unique
-                for name in chosen:
-                    by_column[name] |= unique
-    result = max(int(np.logical_or.reduce(list(by_column.values())).sum()), 1) if names else 1
-    return Uniqueness(len(single), most, {name: int(unique.sum()) / result for name, unique in by_column.items()})
-
-
 # Criteria of a table and a population in which everybody's nonsensitive values are known. They are about single tables,
 # because a maximum-entropy distribution does not say which people a collection of marginals could be about.
 
@@ -191,12 +135,14 @@ SINGLE_TABLES = (
 class PresenceClass:
     """Class of people of the population, and how many of them are in the table."""
 
-    rows: int
+    count: int
     population: int
+    PLAIN: ClassVar = ("count", "population", "presence")
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the class as plain values."""
-        return {"count": self.rows, "population": self.population, "presence": self.rows / self.population}
+    @property
+    def presence(self) -> float:
+        """Share of them that is in the table."""
+        return self.count / self.population
 
 
 def k_map(sizes: CountArray, population: CountArray, k: int) -> Finding:
@@ -257,10 +203,6 @@ class ChangeOfBelief:
     prior: float
     posterior: float
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the change as plain values."""
-        return asdict(self)
-
 
 def prior_belief(alike: NDArray[Any]) -> FloatArray:
     """Return the belief alpha = f(s | q), before anything is published: shape (people, values).
@@ -294,27 +236,6 @@ def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDA
     if not (totals > 0).all():
         raise ContradictionError("a class shows none of the sensitive values that somebody in it can have")
     return np.asarray(weights / totals, dtype=np.float64)
-
-
-def positive_disclosure(posterior: FloatArray, rows: CountArray, delta: float) -> BoolArray:
-    """Return where a belief exceeds 1 - delta and is right for somebody (MKGV07 Def. 3.1): shape (people, values).
-
-    rows: of the original table, n(q, s).
-    """
-    return np.asarray((posterior > 1 - delta) & (rows > 0))
-
-
-def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float) -> BoolArray:
-    """Return where a belief is below epsilon and somebody has another value (MKGV07 Def. 3.2): shape (people, values).
-
-    rows: of the original table, n(q, s).
-    """
-    return np.asarray((posterior < epsilon) & (rows.sum(axis=1, keepdims=True) > rows))
-
-
-def breach(prior: FloatArray, posterior: FloatArray, rho_1: Fraction, rho_2: Fraction) -> BoolArray:
-    """Return whether a belief below rho_1 rose above rho_2, or one over 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def. 3.3)."""
-    return np.asarray(_excess(prior, posterior, float(rho_1), float(rho_2)) > 0)
 
 
 def bayes_optimal(

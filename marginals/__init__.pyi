@@ -40,7 +40,7 @@ from models.tables.hierarchy import Hierarchy as Hierarchy
 # no Audit any more: marginals.auditing.Audit
 # no Diversity any more: marginals.criteria.Diversity
 # no check_criterion any more: marginals.criteria.check_criterion
-# no implies any more: marginals.criteria.implies
+# no implies any more: assess --eligible lists what implies a functional diversity
 # no register_diversity any more: marginals.criteria.register_diversity
 # no unregister_diversity any more: marginals.criteria.unregister_diversity
 # no BundleError any more: marginals.errors.BundleError

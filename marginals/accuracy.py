@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import combinations, zip_longest
-from math import comb, inf, log, nan, prod
+from math import comb, nan, prod
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
@@ -19,19 +19,15 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
 from models.accuracy import (
-    LEAST_GROUP,
     random_counts,
     random_tables,
-    strongest_contrast,
     total_variation,
-    two_by_two,
 )
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
-from models.inference.two_by_two import odds_ratio
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Hierarchy
 
@@ -126,11 +122,10 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class PairCompared:
-    """Two attributes in the table and in the release; from cramers_v on, among the rows that have a value of both.
+    """Two attributes in the table and in the release.
 
-    kind: "published", "supported", "assumed" or "unpublished". cramers_v: less what chance shows. contrast: the two groups
-    in which they go together most in the table, as conditions; None where none has rows enough. standard_error: of the
-    logarithm of their odds_ratio.
+    kind: "published", "supported", "assumed" or "unpublished". cramers_v: less what chance shows, among the rows that
+    have a value of both.
     """
 
     attributes: tuple[str, str]
@@ -138,10 +133,6 @@ class PairCompared:
     total_variation: float
     cramers_v: float
     cramers_v_released: float
-    contrast: tuple[str, str] | None = None
-    odds_ratio: float = nan
-    odds_ratio_released: float = nan
-    standard_error: float = field(default=inf, repr=False)
 
     @property
     def lost(self) -> float:
@@ -152,14 +143,6 @@ class PairCompared:
     def is_lost(self) -> bool:
         """Whether that is enough to be told of."""
         return self.lost >= LEAST_LOST
-
-    @property
-    def log_ratio(self) -> float:
-        """Absolute difference of the logarithms of the released and the true odds ratio; nan without one."""
-        if self.contrast is None:
-            return nan
-        released = self.odds_ratio_released
-        return abs(log(self.odds_ratio) - log(released)) if 0 < released < inf else inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -263,7 +246,6 @@ class Comparison:
                 **vars(pair),
                 **dict(zip(("first", "second"), pair.attributes)),
                 "if_independent": independent.get(pair.attributes, nan),
-                "contrast": " and ".join(pair.contrast or ()),
             }
             for pair in self.most_lost()
         ]
@@ -273,24 +255,12 @@ class Comparison:
         """The pairs, those first whose association in the release is less than in the table by most."""
         return tuple(sorted(self.compared_pairs, key=lambda pair: -pair.lost))
 
-    def furthest_odds(self) -> tuple[PairCompared, ...]:
-        """The pairs with a contrast beyond chance, those first whose odds ratio in the release is furthest from the table's.
-
-        Beyond chance: the logarithm is more than four standard errors from 0, since the strongest of many was chosen.
-        """
-        odds = (pair for pair in self.compared_pairs if pair.contrast)
-        certain = (pair for pair in odds if abs(log(pair.odds_ratio)) > 4 * pair.standard_error)
-        return tuple(sorted(certain, key=lambda pair: -pair.log_ratio))
-
     def as_json(self) -> dict[str, Any]:
         """The comparison as plain values."""
         return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
 
-_COLUMNS = [
-    *("first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"),
-    *("contrast", "odds_ratio", "odds_ratio_released"),
-]
+_COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
 
 Stop = Callable[[], bool]
 """Whether no more time should be spent."""
@@ -304,9 +274,6 @@ _COUNTS = 1000
 _COUNTED = 50
 _LOOKED_AT = 1 << 25
 """Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
-
-_SHORT = 3
-"""Characters of a number that tells of nobody, such as an age, however few have it."""
 
 # Pairs that are compared, and cells of one table of them, empty ones included, and of all that are laid out. Of larger ones
 # the total variation alone is known.
@@ -456,29 +423,15 @@ class _Comparing:
             (self._values(one, margin[one]), self._values(other, margin[other])) for margin in basis.margins
         )
         counted = min(value_counts, key=prod, default=(1, 1))
-        is_ordered = (self.places[one] is not None, self.places[other] is not None)
-        orders = list(map(self._with_values, names))
-        in_order, released_in_order = counts[np.ix_(*orders)], released[np.ix_(*orders)]
-        sums, rows = (in_order.sum(axis=1), in_order.sum(axis=0)), int(in_order.sum())
-        values = (int(np.count_nonzero(sums[0])), int(np.count_nonzero(sums[1])))
-        pair = PairCompared(
+        cells = np.ix_(*map(self._with_values, names))
+        known, rows = counts[cells], int(counts[cells].sum())
+        values = (int(np.count_nonzero(known.sum(axis=1))), int(np.count_nonzero(known.sum(axis=0))))
+        return PairCompared(
             names,
             UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
             error,
-            cramers_v(phi_squared(in_order.astype(np.float64)), rows, values),
-            cramers_v(phi_squared(released_in_order), rows, values, counted),
-        )
-        contrast = strongest_contrast(in_order, is_ordered)
-        if contrast is None:
-            return pair
-        cells = two_by_two(in_order.astype(np.float64), contrast, is_ordered)
-        first, second = map(self._condition, names, orders, contrast, sums)
-        return replace(
-            pair,
-            contrast=(first, second),
-            odds_ratio=odds_ratio(*cells.ravel().tolist()),
-            odds_ratio_released=odds_ratio(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist()),
-            standard_error=float(np.sqrt((1 / cells).sum())),
+            cramers_v(phi_squared(known.astype(np.float64)), rows, values),
+            cramers_v(phi_squared(released[cells]), rows, values, counted),
         )
 
     def _values(self, name: str, level: int) -> int:
@@ -487,18 +440,8 @@ class _Comparing:
         return sum(labels[code] != MISSING for code in table.codes[0].tolist())
 
     def _with_values(self, name: str) -> IndexArray:
-        labels, place = self.cube.domain.hierarchy(name).labels[0], self.places[name]
-        known = np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
-        return known if place is None else known[np.argsort(place[known])]
-
-    def _condition(self, name: str, order: IndexArray, first: int, rows: CountArray) -> str:
-        """The first group of a contrast as a condition, without a number that few rows have, which may be a key."""
-        label = self.cube.domain.hierarchy(name).labels[0][int(order[first])]
-        if self.places[name] is None or not rows[first + 1 :].any():
-            return f"{name}={label}"
-        if rows[first] < LEAST_GROUP and len(label) > _SHORT:
-            return f"{name} in its highest {100 * rows[first:].sum() / rows.sum():.0f} percent"
-        return f"{name}>={label}"
+        labels = self.cube.domain.hierarchy(name).labels[0]
+        return np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
 
 
 def _places(hierarchy: Hierarchy) -> IndexArray | None:

@@ -127,7 +127,6 @@ def _negated(conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
 
 
 def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    """The known values of attributes that may lack one, unless the condition means that: such a row is in neither group."""
     known = {}
     for attribute, meaning in conditions.items():
         labels = model.domain.hierarchy(attribute).labels[0]
@@ -161,7 +160,6 @@ def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
 
 
 def _range(rows: Rows | None, otherwise: ValueRange | None = None) -> ValueRange:
-    """The bounds of a number of rows; those of a larger number, from 0, where it cannot be asked for."""
     if rows is None:
         assert otherwise is not None
         return ValueRange(0, otherwise.upper)

@@ -158,9 +158,6 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
     """Return the formula of a condition, or of several, all of which must hold. `names`: as for `parsed`.
 
     Raises InputError for anything else.
-
-    >>> formula_of({"age": ["20-39", 50]})
-    Choice(column=Column(name='age'), texts=('20-39', '50'))
     """
     terms: list[Formula]
     if isinstance(where, Mapping):
@@ -188,11 +185,6 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
 
     `names`: of the table's columns, of any characters; other columns are words or stand between backticks. `is_value`:
     tests whether a text is a choice of a column's values.
-
-    >>> parsed("ward not in [1, 2]")
-    Negation(term=Membership(column=Column(name='ward'), values=(1, 2)))
-    >>> parsed("marital status=Married|Widowed", ["marital status"])
-    Choice(column=Column(name='marital status'), texts=('Married|Widowed',))
     """
     if len(condition) > _LONGEST:
         raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
@@ -376,7 +368,6 @@ class _Reader:
         return constants
 
     def _choice(self, place: int) -> tuple[Formula, int] | None:
-        """Return the choice that begins at a place, and its end: of values of its column, or whatever it names."""
         beginning = self._beginning(place)
         begin = beginning and _CHOICE.match(self._text, beginning[1])
         if not beginning or not begin:

@@ -78,7 +78,6 @@ def table(
 
 
 def _possible(meant: Rows, margin: Mapping[str, int]) -> Cells:
-    """The cells that rows can be in, each with 1 in place of an estimate that there is none of."""
     places = np.nonzero(meant.by(margin).upper)
     return Cells.of(meant.model.domain, margin, dict(zip(margin, places)), np.ones(len(places[0])))
 
@@ -151,11 +150,6 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     """Return by attribute the values of a level that one published group covers with others, each with that group.
 
     The group is that of the finest table of all attributes together: the model says the same of all values in it.
-
-    >>> from marginals.example import release
-    >>> levels = {"age": 0, "diagnosis": 0}
-    >>> covered_by(release.model, levels, release.supports(levels))["age"]["22"]
-    '20-29'
     """
     covered = {}
     for attribute, level in levels.items():
@@ -175,7 +169,6 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
 def _alike(
     domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray], covered: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """Return of each cell the published groups that it shares with others: `age 20-29`."""
     by_attribute = []
     for a, groups in covered.items():
         if a in codes:

@@ -75,12 +75,7 @@ def marked(frame: Frame, basis: Basis) -> Frame:
 
 
 def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
-    """What an answer takes for granted, as a sentence without its full stop.
-
-    >>> assumption((("age", "sex"),))
-    'no published table shows what is asked of age and sex together, so the model takes them to be independent, given what \
-its tables share'
-    """
+    """What an answer takes for granted, as a sentence without its full stop."""
     model, independent = "so the model takes", "to be independent, given what its tables share"
     alone = [group[0] for group in assumed if len(group) == 1]
     pairs = [" and ".join(group) for group in assumed if len(group) == 2]

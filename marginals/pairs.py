@@ -83,8 +83,8 @@ def pairs_shown(collection: Collection) -> PairsShown:
     """Return the kinds of all pairs of the domain; they follow from the margins and their labels."""
     domain = collection.domain
     finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
-    asked = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
-    bases = dict(bases_of_pairs(collection.margins, asked))
+    finest_distinctions = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
+    bases = dict(bases_of_pairs(collection.margins, finest_distinctions))
     names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
     kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
     numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}

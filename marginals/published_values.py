@@ -279,10 +279,6 @@ def matched_levels(
     """For each level of a hierarchy the finest of another that has its labels and groups them likewise; None without one.
 
     fits: whether a level of the first can be a level of the second, for another reason.
-
-    >>> towns = Hierarchy.from_prefixes(["14850", "14853", "13063"], [4, 2])
-    >>> matched_levels(towns.over_levels([1], [0]), towns)
-    (1, 3)
     """
     places: list[int] = []
     for level in range(part.height):

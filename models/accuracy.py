@@ -200,67 +200,6 @@ def _by_labels(table: ContingencyTable) -> IndexArray:
     return np.asarray(np.lexsort([rank[codes] for rank, codes in zip(ranks, table.codes)][::-1]), dtype=np.intp)
 
 
-# Contrasts: the two-by-two table in which two attributes go together most.
-#
-# A contrast puts the values of each attribute into two groups: one value against all others, or, where values stand in
-# an order, those from one on against those before it. Its odds ratio is what people ask of a table first.
-
-
-LEAST_ROWS = 5
-"""Least rows of each of the four cells of a contrast; with fewer, an odds ratio says little."""
-
-LEAST_GROUP = 10
-"""Least rows of each group of a contrast."""
-
-LEAST_SHARE = 0.01
-"""Least share of all rows in each group of a contrast."""
-
-_TIED = 1e-9
-"""Relative difference below which two contrasts count as equally strong."""
-
-
-Contrast = tuple[int, int]
-"""Values that begin, or are, the first groups of two attributes."""
-
-
-def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Contrast | None:
-    """Return the contrast with the largest phi coefficient among those with enough rows; None if there is none.
-
-    counts: shape (values of one attribute, values of the other), in their order if they have one. Ties go to the
-    contrast with the smaller first groups.
-    """
-    total = int(counts.sum())
-    both = _first_groups(_first_groups(counts, is_ordered[0]).T, is_ordered[1]).T
-    rows = _first_groups(counts.sum(axis=1)[:, None], is_ordered[0])
-    columns = _first_groups(counts.sum(axis=0)[:, None], is_ordered[1]).T
-    cells = np.stack([both, rows - both, columns - both, total - rows - columns + both])
-    least = np.minimum(np.minimum(rows, total - rows), np.minimum(columns, total - columns))
-    allowed = (cells.min(axis=0) >= LEAST_ROWS) & (least >= max(LEAST_GROUP, LEAST_SHARE * total))
-    if not allowed.any():
-        return None
-    at = np.nonzero(allowed)
-    row_group, column_group = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
-    strength = np.abs(both[at] * float(total) - row_group * column_group)
-    strength /= np.sqrt(row_group * (total - row_group) * column_group * (total - column_group))
-    best = np.flatnonzero(strength >= strength.max() * (1 - _TIED))
-    chosen = best[np.lexsort((at[1][best], at[0][best], column_group[best], row_group[best]))[0]]
-    return int(at[0][chosen]), int(at[1][chosen])
-
-
-def two_by_two(table: FloatArray, contrast: Contrast, is_ordered: tuple[bool, bool]) -> FloatArray:
-    """Return counts or shares of the four cells: shape (2, 2), the first groups first."""
-    for axis in (0, 1):
-        values = np.arange(table.shape[axis])
-        first = values >= contrast[axis] if is_ordered[axis] else values == contrast[axis]
-        table = np.stack([table.compress(first, axis).sum(axis), table.compress(~first, axis).sum(axis)], axis)
-    return table
-
-
-def _first_groups(counts: CountArray, is_ordered: bool) -> CountArray:
-    """Return the rows of the first group that each value begins or is, along the first axis."""
-    return np.flip(np.flip(counts, 0).cumsum(axis=0), 0) if is_ordered else counts
-
-
 def total_variation(data: ContingencyTable, model: MarginalModel) -> float:
     """Return the total variation between data and a model: the largest error in the share of any set of cells.
 

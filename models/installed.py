@@ -55,9 +55,8 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
 
 
 CRITERIA, STRATEGIES = "marginals.criteria", "marginals.strategies"
-OBJECTIVES, BASES = "marginals.objectives", "marginals.bases"
-"""Groups of entry points: diversity criteria, search strategies, search objectives, and anonymizers that make a base
-table."""
+OBJECTIVES = "marginals.objectives"
+"""Groups of entry points: diversity criteria, search strategies and search objectives."""
 
 
 @cache

@@ -116,7 +116,7 @@ class Population:
             columns = [*table.quasi_identifiers, sensitive]
             rows, people = _in_one_domain(table, self.people, columns)
             finding = bayes_optimal(rows, people, sensitive, levels, low, high)
-            belief = None if finding.worst is None else WorstClass(reached=float(finding.worst.as_json()["posterior"]))
+            belief = None if finding.worst is None else WorstClass(reached=finding.worst.posterior)
             result.append(replace(finding, worst=belief))
         return tuple(result)
 

@@ -20,13 +20,7 @@ _LISTED = 3
 
 
 def basis_line(basis: Basis, domain: Domain | None) -> str:
-    """Return the kind of an answer, and what that means for it.
-
-    >>> from marginals.example import release
-    >>> basis_line(release.supports(["age", "sex"]), release.domain)
-    'assumed: no published table shows what is asked of age and sex together, so the model takes them to be independent, \
-given what its tables share; that is no finding about the data'
-    """
+    """Return the kind of an answer, and what that means for it."""
     if basis.kind is BasisKind.PUBLISHED:
         return "published: it follows from published counts"
     if basis.kind is BasisKind.ASSUMED:
@@ -53,11 +47,7 @@ def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) ->
 
 
 def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield which columns of synthetic rows say nothing of each other.
-
-    >>> print(*synthetic_lines([("age", "sex")]))
-    note: no published table shows these columns together, so the rows say nothing of how they go together: age and sex
-    """
+    """Yield which columns of synthetic rows say nothing of each other."""
     if single := [group[0] for group in assumed if len(group) == 1]:
         yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(single)}"
     if together := [" and ".join(group) for group in assumed if len(group) > 1]:
@@ -68,13 +58,7 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
-    """Yield what the attributes that conditions name are, and what their values mean, if the steward says it.
-
-    >>> from marginals.tables.attribute import Codebook
-    >>> book = Codebook({"smokes": "in the last month"}, {"smokes": {"0": "no", "1": "yes"}})
-    >>> list(codebook_lines(book, ["smokes=1"]))
-    ['smokes: in the last month; 0 is no, 1 is yes']
-    """
+    """Yield what the attributes that conditions name are, and what their values mean, if the steward says it."""
     text = " ".join(conditions)
     for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):

@@ -22,14 +22,13 @@ import numpy as np
 
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.scales import (
+    DATES,
     DECIMALS,
     WHOLE_NUMBERS,
     Scale,
-    dates,
-    decimal_bands,
     in_given_order,
+    in_natural_order,
     round_numbers,
-    texts,
     whole_numbers,
 )
 from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
@@ -383,16 +382,22 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it
     if attribute.has_decimals and attribute.intervals:
-        return decimal_bands(labels)
+        return Scale(
+            np.arange(len(labels)),
+            [(low, high) for low, _, high in (label.partition("-<") for label in labels)],
+            DECIMALS,
+        )
     if attribute.dates:
-        return dates(labels)
+        return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
     if attribute.order:
         return in_given_order(labels, attribute.order)
     if attribute.prefixes or attribute.has_names or not labels:
         return None
     if attribute.hierarchy is not None:
         return whole_numbers(labels)
-    return round_numbers(labels) or whole_numbers(labels) or texts(labels)
+    ordered = in_natural_order(labels)
+    scale = round_numbers(labels) or whole_numbers(labels)
+    return scale or (None if ordered is None else in_given_order(labels, ordered))
 
 
 def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:

@@ -95,12 +95,6 @@ def whole_numbers(labels: Sequence[str]) -> Scale | None:
     return Scale(order, [ends[value] for value in order.tolist()], WHOLE_NUMBERS)
 
 
-def decimal_bands(labels: Sequence[str]) -> Scale:
-    """Scale of bands of numbers with decimals, lowest first."""
-    ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
-    return Scale(np.arange(len(labels)), ends, DECIMALS)
-
-
 def round_numbers(labels: Sequence[str]) -> Scale | None:
     """Scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
@@ -130,21 +124,10 @@ def _roundest(low: Decimal, high: Decimal) -> Decimal:
         place -= 1
 
 
-def dates(labels: Sequence[str]) -> Scale:
-    """Scale of days, months or other units, earliest first."""
-    return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
-
-
 def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
     """Scale of values in an order that is given for them."""
     place = {label: number for number, label in enumerate(order)}
     return Scale(np.array(sorted(range(len(labels)), key=lambda code: place[labels[code]]), dtype=np.intp))
-
-
-def texts(labels: Sequence[str]) -> Scale | None:
-    """Scale of texts that have an order, such as bands as people write them; None where they have none."""
-    ordered = in_natural_order(labels)
-    return None if ordered is None else in_given_order(labels, ordered)
 
 
 # The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.

@@ -23,7 +23,6 @@ from models.search.problem import (
     Problem,
     Refusal,
     RefusalScope,
-    RefusedMove,
     SearchResult,
     Step,
     Stop,
@@ -78,9 +77,9 @@ class _Climb:
             if not isinstance(move, kinds) or (self.problem.wanted and self.stop()):
                 continue
             change = self.position.change(move)
-            known = self._refused.get(change.clique)
+            refusal = self._refused.get(change.clique)
             is_kept = change.clique or self.problem.is_kept(self.position.cliques_after(move))
-            if is_kept and (known is None or known.scope is not RefusalScope.FINER):
+            if is_kept and (refusal is None or refusal.scope is not RefusalScope.FINER):
                 gain = self.problem.objective.gain(*change[:2]) + self.position.wanted_gain(move)
                 gains.append((gain, move, change))
         return sorted(gains, key=lambda gaining: (-gaining[0], gaining[2].clique))
@@ -92,16 +91,12 @@ class _Climb:
         unless: Callable[[Move], bool] = lambda _: False,
     ) -> bool:
         """Make the move of these kinds that gains most, if one that is allowed gains more than `least`."""
-        refused: list[RefusedMove] = []
         for gain, move, change in self.ranked(kinds):
             if gain <= least or self.stop():
                 return False
-            if unless(move):
-                continue
-            if (refusal := self._refusal(move, change)) is None:
-                self.take(move, change, refused)
+            if not unless(move) and not self._refusal(move, change):
+                self.take(move, change)
                 return True
-            refused.append(RefusedMove(describe(move, self.position.graph), refusal.reason))
         return False
 
     def _refusal(self, move: Move, change: Change) -> Refusal | None:
@@ -113,14 +108,13 @@ class _Climb:
             self._refused[change.clique] = refusal
         return refusal
 
-    def take(self, move: Move, change: Change, refused: Iterable[RefusedMove] = ()) -> None:
+    def take(self, move: Move, change: Change) -> None:
         """Make a move and add a step to the trace."""
         before, self.position = self.position, self.position.after(move, change)
         if not change.clique or change.clique & self.problem.jointly_judged:
             self._refused = {c: r for c, r in self._refused.items() if r.scope is RefusalScope.FINER}
         described = describe(move, before.graph)
-        step = Step(described, before.divergence, self.position.divergence, tuple(refused), change.parameters)
-        self.steps.append(step)
+        self.steps.append(Step(described, before.divergence, self.position.divergence, change.parameters))
 
     def settle(self) -> None:
         """Add and remove in turn, until neither gains.

@@ -227,7 +227,7 @@ def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -
     def undecided(_tree: SensitiveTree, k: int, _budget: Budget) -> Finding:
         return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (), 0)
 
-    monkeypatch.setattr("checks.claims.of_part", undecided)
+    monkeypatch.setattr("checks.claims.by_search", undecided)
     cube, apart, _ = agreeing()
     refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
     assert refusal.scope is not RefusalScope.FINER

@@ -28,7 +28,6 @@ COUNTS: dict[str, Callable[[Any], object]] = {
     "times of bootstrap": lambda times: marginals.select(frame).bootstrap(times),
     "jobs of bootstrap": lambda jobs: marginals.select(frame).bootstrap(3, jobs=jobs),
     "max_attributes": lambda most: marginals.select(frame, max_attributes=most, time_limit=1),
-    "values of implies": lambda values: marginals.criteria.implies("simple:3", "simple:2", values),
     "small of audit": lambda small: marginals.audit(_tables(), small=small, jobs=1),
     **{
         f"{name} of a policy": lambda number, name=name: Policy(**{"diversity": "none", name: number})  # type: ignore[misc]

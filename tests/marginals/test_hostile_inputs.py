@@ -167,7 +167,6 @@ CASES: dict[str, tuple[Case, str]] = {
     "sparse table to init": (sparse("people.csv", "init", "people.csv", "-o", "made.toml"), "has a line of more than"),
     "sparse table to audit": (sparse("people.csv", "audit", "people.csv"), "larger than"),
     "sparse hierarchy": (sparse_hierarchy, "town.csv"),
-    "sparse rule": (sparse("rule.toml", "verify", "release", "--rule", "rule.toml"), "larger than"),
     "sparse key": (sparse("own.pub", "verify", "release", "--key", "own.pub"), "no public key"),
     "zeros": (zeros("zeros.csv"), "has a line of more than"),
     "zeros that are compressed": (zeros("zeros.csv.gz"), "has a line of more than"),

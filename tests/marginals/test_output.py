@@ -334,24 +334,20 @@ def wide(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("nameless", [True, False])
 def test_nothing_private_can_be_read_while_it_is_written(
-    tmp_path: Path, umask: int, nameless: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not nameless:
-        monkeypatch.setattr("marginals.files.are_possible", lambda: False)
     config, ledger = write_config(tmp_path), tmp_path / "ledger"
     seen, flushed = set(), os.fsync
 
     def watched(number: int) -> None:
         there = {*tmp_path.glob("*steward*"), *tmp_path.glob("*ledger*"), *ledger.glob("*")}
-        seen.update((mode(path), path.name.startswith(".")) for path in there)
+        seen.update(map(mode, there))
         flushed(number)
 
     monkeypatch.setattr(os, "fsync", watched)
     done("publish", config, "--out", tmp_path / "out", "--ledger", ledger)
-    assert {found for found, _ in seen} == {0o600, 0o700}
-    assert ((0o600, True) in seen) is not nameless, "files that are not whole have a name only where they need one"
+    assert seen == {0o600, 0o700}
     assert os.umask(umask) == umask  # is as it was
 
 

@@ -61,7 +61,6 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "generalize": {"table": disclosed, "attribute": "age", "condition": None, "level": 1},
         "hide": {"table": disclosed, "attribute": "age"},
         "hilbert": {"table": table, "requirement": "distinct:2"},
-        "implies": {"stronger": "distinct:3", "weaker": "distinct:2", "values": 4},
         "open_release": {"path": folder / "release"},
         "plain": {"value": 1},
         "prediction_accuracy": {"anonymized": release, "table": table, "target": "diagnosis"},
@@ -70,7 +69,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "read_config": {"path": config},
         "read_hierarchy": {"path": folder / "tree.csv"},
         "read_rows": {"source": frame, "attributes": attributes, "counts": None},
-        "read_table": {"source": frame, "attributes": attributes, "counts": None, "engine": "pandas", "memory": 1 << 20,
+        "read_table": {"source": frame, "attributes": attributes, "counts": None, "memory": 1 << 20,
                        "where": None, "decimal": "."},
         "register_diversity": {"criterion": Distinct},
         "select": {"data": frame, "strategy": "forward", "max_attributes": 3, "time_limit": 1},
@@ -87,7 +86,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 ELSEWHERE = {
-    marginals.criteria: "check_criterion implies register_diversity unregister_diversity",
+    marginals.criteria: "check_criterion register_diversity unregister_diversity",
     marginals.recoding: "assess hilbert prediction_accuracy query_error sweep verify_recoded",
     marginals.risk: "disclose disclosure_risk generalize hide",
     marginals.selection: "fit_model",

@@ -59,8 +59,6 @@ time_limit = 1.5
 """
 
 
-RULE = 'name = "mine"\ntitle = "T"\nsource = "S"\n[[demands]]\nsays = "at least three"\nk_link = 3\n'
-
 CSV = "age,zip,sex,disease,name\n31,12345,f,flu,ann\n33,12346,m,flu,bob\n35,12446,f,cold,eve\n"
 
 TABLES: Sequence[tuple[str, bytes]] = (
@@ -160,25 +158,20 @@ def configs(stage: Stage) -> Iterator[Case]:
         _write_inputs()
         scope = {
             "GOOD": GOOD,
-            "RULE": RULE,
             "config": lambda old, new: _used(changed(GOOD, {old: new})),
             "risk": _risked,
-            "rule": lambda old, new: Policy(
-                rules=str(Path(_written("mine.toml", changed(RULE, {old: new}))).resolve())
-            ),
             "hierarchy": lambda text: Attribute("quasi-identifier", marginals.read_hierarchy(_written("h.csv", text))),
         }
         yield from _evaluated(stage, "configs", scope)
 
 
 def tables(stage: Stage) -> Iterator[Case]:
-    """Bad tables, of which each engine says the same if it stands there once."""
+    """Bad tables."""
     with stage.entered():
         _write_inputs()
         for heading, content in TABLES:
             Path("people.csv").write_bytes(content)
-            configs = [changed(GOOD, {"[data]": f'[data]\nengine = "{engine}"'}) for engine in ("pandas", "duckdb")]
-            yield from dict.fromkeys(stage.refusal(f"people.csv: {heading}", partial(_used, own)) for own in configs)
+            yield stage.refusal(f"people.csv: {heading}", partial(_used, GOOD))
 
 
 def _other_table() -> marginals.Table:

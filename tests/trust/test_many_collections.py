@@ -37,9 +37,9 @@ from checks import (
     sensitive_tree,
 )
 from checks.classes import table_diversity
-from checks.combinatorial import by_programming, by_search, by_vector_sets
+from checks.combinatorial import by_programming, by_search
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_supports, pairwise_ratios
+from checks.maxent.hull import by_supports
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
 from checks.maxent.sensitive_tree import Outcome
 from filled_tables import filled
@@ -172,9 +172,6 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     """Algorithms that such small collections would not get by themselves."""
     if isinstance(diversity, Distinct):
         yield "supports", by_supports(tree, diversity.l)
-    bound = diversity.share_bound()
-    if bound is not None and bound.largest_ratio(len(tree.labels)) is not None:
-        yield "pairwise ratios", pairwise_ratios(tree, bound)
     yield "products", by_products(tree, diversity)
     chance = rng.random()
     if chance < 0.04:
@@ -245,7 +242,6 @@ def count_answers(rng: np.random.Generator, collection: Collection) -> Iterator[
         yield Answer("k-combinatorial", "programming", by_programming(collection, sensitive, k).verdict, expected)
     if tree is not None and sensitive == ["s"] and (smallest >= k or set(collection.masks) == set(tree.tree.cliques)):
         yield Answer("k-combinatorial", "search", by_search(tree, k).verdict, expected)
-        yield Answer("k-combinatorial", "vector sets", by_vector_sets(tree, k).verdict, expected)
         yield Answer("k-combinatorial", "join", joined_verdict(tree, k), expected)
 
 

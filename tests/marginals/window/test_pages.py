@@ -32,17 +32,6 @@ def labels_of(browser: Browser, name: str) -> tuple[tuple[str, ...], ...]:
     return browser.window.config().read_table().domain.hierarchy(name).labels
 
 
-def test_the_table_page_shows_columns_with_roles_and_what_the_table_gives_away(browser: Browser) -> None:
-    page = browser.until("/table", "prosecutor, who")
-    for name in ("age", "sex", "town", "disease"):
-        assert f'name="role:{name}"' in page
-    assert "600 rows count" in page
-    assessed = browser.window.counting.assessed(5).value
-    assert assessed is not None
-    assert assessed.reidentification is not None
-    assert f"{assessed.reidentification.prosecutor.average:.3g} on average" in page
-
-
 def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
     path = browser.window.file.path
     before = "# mine\n" + CONFIG.replace('role = "sensitive"', 'role = "sensitive"  # by law')
@@ -256,36 +245,7 @@ def test_the_later_of_two_edits_takes_nothing_back_of_the_other(
     page = html.unescape(answer.get_data(as_text=True))
     assert between in page
     assert second[1].get("text", "") in page
-    if first[0] == second[0]:
-        named = "<b>k_link</b>: you chose \N{LEFT DOUBLE QUOTATION MARK}9\N{RIGHT DOUBLE QUOTATION MARK}, and now it is"
-        assert named in page
     assert browser.window.file.text == between
-
-
-def test_two_tabs_each_change_a_column_and_both_changes_stay(browser: Browser) -> None:
-    """Each was loaded before. Only if both change one column is the second refused, with the column and both values."""
-    fields = browser.fields_of(browser.page("/table"), "/table/roles")
-    assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
-    assert browser.post("/table/roles", {**fields, "role:sex": "ignored"}).status_code == 200
-    attributes = browser.window.config().source.attributes
-    assert (attributes["town"].role.value, attributes["sex"].role.value) == ("sensitive", "ignored")
-    moved = browser.fields_of(browser.page("/table"), "/table/move") | {
-        "column": ["age", "sex"],
-        "to": "quasi-identifier",
-    }
-    assert browser.post("/table/move", moved).status_code == 200
-    assert browser.window.config().source.attributes["sex"].role.value == "quasi-identifier"
-    answer = browser.post("/table/roles", {**fields, "role:town": "ignored"})
-    assert answer.status_code == 409
-    said = "<b>town: role</b>: you chose \N{LEFT DOUBLE QUOTATION MARK}ignored\N{RIGHT DOUBLE QUOTATION MARK}, and now it is"
-    assert said in answer.get_data(as_text=True)
-
-
-def test_none_is_not_said_of_a_column_that_another_tab_makes_sensitive_meanwhile(browser: Browser) -> None:
-    fields = browser.fields_of(browser.page("/table"), "/table/roles")
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
-    assert browser.window.config().policy.diversity == {"disease": "none"}
 
 
 def test_an_answer_moves_the_columns_and_takes_the_question_away(browser: Browser) -> None:
@@ -301,14 +261,13 @@ def test_an_answer_moves_the_columns_and_takes_the_question_away(browser: Browse
 
 
 def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edit(browser: Browser) -> None:
-    """It comes back with what was typed, about the config as it was when its page was loaded; the rest is merged."""
+    """It comes back with what was typed, about the config as it was when its page was loaded."""
     typed = browser.fields_of(browser.page("/policy"), "/policy") | {"min_cell": "x"}
     browser.change("/policy", "/policy", {"k_link": "50"})
     again = browser.fields_of(browser.send("/policy", typed), "/policy")
     assert (again["k_link"], again["min_cell"]) == (["5"], ["x"])
-    assert browser.post("/policy", {**again, "k_link": "7", "min_cell": "4"}).status_code == 409
-    assert browser.post("/policy", {**again, "min_cell": "4"}).status_code == 200
-    assert (browser.window.config().policy.k_link, browser.window.config().policy.min_cell) == (50, 4)
+    assert browser.post("/policy", {**again, "min_cell": "4"}).status_code == 409
+    assert browser.window.config().policy.k_link == 50
 
 
 @pytest.mark.parametrize(
@@ -318,7 +277,6 @@ def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edi
             ("/policy/wanted", {"first": first, "second": second})
             for first, second in (("age", ""), ("", "age"), ("age", "age"), ("age", "hat"))
         ),
-        ("/search/remedy", {"remedy": "diversity", "attribute": "disease", "demand": "recursive:3,2"}),
         ("/levels/group", {"attribute": "town", "level": "9"}),
         ("/levels/group", {"attribute": "town", "level": "0", "value": "Rome", "group": "south"}),
         ("/policy/harm", {"attribute": "hat"}),
@@ -340,23 +298,21 @@ def test_a_hierarchy_file_that_changed_is_a_later_edit_too(browser: Browser) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "said"),
     [
-        (CONFIG.replace("k_link = 5", "k_link = = 5"), 14, "TOML"),
-        (CONFIG.replace("k_link = 5", "k_links = 5"), 14, "privacy.k_links"),
-        (CONFIG.replace("[5, 10]", "[5, 7]"), 6, "attributes.age.intervals"),
-        (CONFIG.replace('"people.csv"', '"/etc/passwd"'), 3, "outside"),
-        (CONFIG.replace("k_link = 5", "k_link = -5"), 14, "k_link"),
+        (CONFIG.replace("k_link = 5", "k_link = = 5"), "TOML"),
+        (CONFIG.replace("k_link = 5", "k_links = 5"), "privacy.k_links"),
+        (CONFIG.replace("[5, 10]", "[5, 7]"), "attributes.age.intervals"),
+        (CONFIG.replace('"people.csv"', '"/etc/passwd"'), "outside"),
+        (CONFIG.replace("k_link = 5", "k_link = -5"), "k_link"),
     ],
 )
-def test_a_config_with_an_error_is_shown_at_its_line_and_editable(
-    browser: Browser, text: str, line: int, said: str
-) -> None:
+def test_a_config_with_an_error_is_shown_and_editable(browser: Browser, text: str, said: str) -> None:
     browser.window.file.path.write_text(text)
     for page in ("/table", "/levels", "/policy", "/search", "/publish"):
         answer = browser.get(page)
         assert answer.status_code == 200
-        assert all(each in answer.get_data(as_text=True) for each in (said, f"(line {line})", "<textarea"))
+        assert all(each in answer.get_data(as_text=True) for each in (said, "<textarea"))
     assert "# more" in browser.send("/table/text", {"text": text + "# more\n"})
     assert browser.window.file.path.read_text() == text
     browser.post("/table/text", {"text": CONFIG})
@@ -390,7 +346,7 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> N
 def test_none_is_a_demand_that_somebody_makes_on_purpose(browser: Browser) -> None:
     browser.change("/policy", "/policy", {"diversity:disease": "none"})
     assert browser.window.config().policy.diversity == "none"
-    assert "on purpose, of how varied disease is" in browser.page("/publish")
+    assert "nothing is demanded of it, on purpose" in browser.page("/publish")
     assert "Nothing changed." in browser.change("/policy", "/policy")
 
 
