@@ -212,10 +212,7 @@ class Ledger:
 
     @classmethod
     def read(cls, path: str | Path) -> "Ledger":
-        """Ledger in a folder; one without entries where there is no folder yet, or an empty one.
-
-        Raises InputError for a folder of other files, that others may read, or whose files were changed.
-        """
+        """Ledger in a folder; without entries if there is none. Raises InputError for another folder, or a changed one."""
         folder = path_of(path)
         if not folder.exists():
             return cls(folder)
@@ -543,9 +540,7 @@ class Continuation:
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
     def limited(self, constraint: PruningConstraint, most: float, seed: int) -> PruningConstraint:
-        """Constraint with, for the first release, the limit that few people wait. `most`: share of the people who may
-        wait.
-        """
+        """Constraint with, for the first release, the limit that few people wait. `most`: their share."""
         return constraint if self.ledger.entries or most >= 1 else FewWaiting(self._changes(seed), most, constraint)
 
     def _changes(self, seed: int) -> "SampledChanges":
@@ -688,10 +683,7 @@ class SampledChanges:
     seed: int = 0
 
     def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
-        """Return whether at most this share of the people is foreseen to wait beside these margins.
-
-        Beside finer margins more people wait.
-        """
+        """Return whether at most this share of the people is foreseen to wait beside these margins."""
         rows = self._sample(share).counts
         places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
         # Of this many people that come between two releases; as many leave.
@@ -803,12 +795,7 @@ def turnover_in_words(published: BundleContent) -> str:
 
 
 def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
-    """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table.
-
-    >>> from marginals.example import table
-    >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
-    'Beside the 2 releases of the ledger 3 added rows and 1 removed row cannot be shown yet: they wait.'
-    """
+    """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table."""
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
         if waiting.foreseen is not None:

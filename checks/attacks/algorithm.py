@@ -56,7 +56,7 @@ _MOST_CHECKS = 300
 
 _MOST_IN_ALL = {"cells": 1 << 21, "counts": 20_000_000, "checks": 1_500, "margins": 50_000}
 """Limits for all additions together: cells of their margins, counts of tables that are laid out, tables that claims judge,
-and published margins that additions are compared with. They are of work, since a report must come out alike each time."""
+and comparisons with published margins. They limit work, not time, since a report must come out alike each time."""
 
 _MOST_MARGINS = 400
 """Most margins in which common features of tables are sought, besides those of additions and the finest."""

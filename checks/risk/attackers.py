@@ -1,6 +1,6 @@
 """Knowledge of attackers about people, and the people whom a disclosed record may be about (LSFB09 section 3)."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import group, look_up, pack, tally
+from models.tables.contingency_table import group, pack
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
@@ -52,10 +52,7 @@ class RecordSpace:
 
     @cached_property
     def ancestors(self) -> tuple[IndexArray, ...]:
-        """Node that generalizes each node to each level, per attribute: shape (levels, nodes).
-
-        A node above that level stays as it is.
-        """
+        """Node that generalizes each node to each level, per attribute; nodes above it stay: shape (levels, nodes)."""
         result = []
         for taxonomy in self.taxonomies:
             above = [np.arange(taxonomy.size)]
@@ -71,10 +68,7 @@ class RecordSpace:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records of a space. nodes: shape (records, attributes), copied in.
-
-    Raises DomainMismatchError for a node that is out of range or no whole number.
-    """
+    """Records of a space. nodes: shape (records, attributes), copied in. Raises DomainMismatchError."""
 
     space: RecordSpace
     nodes: IndexArray
@@ -85,10 +79,7 @@ class Records:
 
     @classmethod
     def from_codes(cls, space: RecordSpace, codes: Mapping[str, CodeArray]) -> "Records":
-        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed.
-
-        Raises DomainMismatchError for an unknown attribute.
-        """
+        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed."""
         nodes = np.tile(space.roots, (len(next(iter(codes.values()), ())), 1))
         for attribute, column in codes.items():
             nodes[:, space.domain.index(attribute)] = column
@@ -126,10 +117,7 @@ class Records:
         return self.levels[0] if is_one else None
 
     def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
-        """Return the records with values at these levels if they are finer.
-
-        levels: one level vector, or one for each record, shape (records, attributes).
-        """
+        """Return the records with values at these levels if they are finer. levels: one vector, or one a record."""
         of_record = np.asarray(levels, dtype=np.intp)
         columns = [
             above[level][nodes] if of_record.ndim == 1 else above[level, nodes]  # the first is five times as fast
@@ -159,11 +147,7 @@ class Records:
         return np.asarray((self.generalized(other.levels).nodes == other.nodes).all(axis=1))
 
     def is_consistent_with(self, other: "Records") -> NDArray[np.bool_]:
-        """Return whether each record and the other's may be of one person: in each attribute one value covers the
-        other.
-
-        Shape (records,); a suppressed value agrees with all.
-        """
+        """Return whether in each attribute one record's value covers the other's: shape (records,)."""
         shared = np.maximum(self.levels, other.levels)
         return np.asarray((self.generalized(shared).nodes == other.generalized(shared).nodes).all(axis=1))
 
@@ -175,9 +159,6 @@ def distance_from_root(records: Records) -> FloatArray:
 
 # Dictionaries: an attacker's knowledge of people (LSFB09 section 3.2). An entry and a disclosed record are consistent if in
 # each attribute one value covers the other in the hierarchy; a suppressed value agrees with everything.
-
-DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
-"""Level vector with its distinct entries: nodes by attribute and how often each occurs, shape (cells,) each."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,13 +191,12 @@ class Dictionary:
         return self.entries.space
 
     @cached_property
-    def parts(self) -> tuple[DictionaryPart, ...]:
-        """Entries by level vector."""
+    def parts(self) -> tuple[tuple[IndexArray, Records, CountArray], ...]:
+        """Level vectors that occur, each with its distinct entries and how many there are of each."""
         parts = []
         for levels, rows in self.entries.by_levels():
-            columns = [column[rows].astype(np.int32) for column in self.entries.nodes.T]
-            first, counts = tally(*pack(columns, self.space.sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
-            parts.append((levels, tuple(column[first] for column in columns), counts))
+            distinct, number = self.entries[rows].distinct()
+            parts.append((levels, distinct, np.bincount(number).astype(np.int64)))
         return tuple(parts)
 
 
@@ -240,110 +220,23 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
     DomainMismatchError
         If the records are of another space.
     """
-    distinct, number = records.distinct()
-    counts = np.zeros(len(distinct), dtype=np.int64)
-    for part in _parts_over(records.space, dictionary):
-        # A value below the entry's counts as the entry's value, because the entry says no more.
-        sought, place = distinct.generalized(part[0]).distinct()
-        counts += _count_equal_entries(sought, part)[place]
-    return counts[number]
-
-
-def _parts_over(space: RecordSpace, dictionary: Dictionary) -> tuple[DictionaryPart, ...]:
-    if space != dictionary.space:
+    if records.space != dictionary.space:
         raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
-    return dictionary.parts
-
-
-def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
-    """Count for each of some distinct records the entries that equal it at its levels: shape (records,).
-
-    Attribute by attribute, records and entries that agree so far get the same number. Entries that agree with no record
-    are dropped, and records that show the attribute at different levels are separated.
-    """
-    space, occurrences = sought.space, np.zeros(len(sought), dtype=np.int64)
-    _, part_columns, counts = part
-    # After an attribute with many values few entries remain.
-    axes = np.argsort([-h.size(0) for h in space.domain.hierarchies], kind="stable").tolist()
-    rows, cells = np.arange(len(sought)), np.arange(len(counts))
-    waiting = [(rows, 0 * rows, 1, cells, 0 * cells, counts, axes)]
-    while waiting:
-        rows, number, numbers, cells, of_cells, counts, axes = waiting.pop()
-        if not axes:
-            occurrences[rows] = np.bincount(of_cells, counts, numbers)[number]
-            continue
-        axis, *axes = axes
-        size, column = space.sizes[axis], part_columns[axis][cells]
-        levels = sought.levels[rows, axis]
-        for level in np.unique(levels).tolist():
-            chosen = rows[levels == level]
-            keys, new = np.unique(number[levels == level] * size + sought.nodes[chosen, axis], return_inverse=True)
-            place, is_found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
-            left, places, left_counts = cells[is_found], place[is_found], counts[is_found]
-            sizes = [len(keys), *(space.sizes[other] for other in axes)]
-            if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all remaining attributes
-                columns = [places, *(part_columns[other][left] for other in axes)]
-                first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
-                left, places = left[first], places[first]
-            waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
-    return occurrences
-
-
-def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
-    """Return a function that counts the entries consistent with each record at a level vector: shape (records,).
-
-    It is fastest for vectors in ascending order. Then the cells of records and entries at a level vector are merged
-    from those at a finer one, which are few already. Raises DomainMismatchError for records of another space.
-    """
-    parts = _parts_over(records.space, dictionary)
-    walks = [(rows, _walk_part(records[rows], levels, part)) for levels, rows in records.by_levels() for part in parts]
-
-    def count(levels: IndexArray) -> CountArray:
-        counts = np.zeros(len(records), dtype=np.int64)
-        for rows, count_part in walks:
-            counts[rows] += count_part(levels)
-        return counts
-
-    return count
-
-
-_Cells = tuple[list[CodeArray], CountArray, IndexArray]
-"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
-
-
-def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Callable[[IndexArray], CountArray]:
-    space, (entry_levels, entry_columns, entry_counts) = records.space, part
-    axes = np.flatnonzero(np.maximum(levels, entry_levels) < space.heights)
-    hierarchies = [space.domain.hierarchies[axis] for axis in axes]
-    finest = np.maximum(levels, entry_levels)[axes]
-
-    # The latest cells by the last lifted attribute; ascending vectors continue from them.
-    latest: dict[int, tuple[list[int], _Cells]] = {}
-
-    def cells(levels: list[int]) -> _Cells:
-        place = int(max(np.flatnonzero(np.array(levels) > finest), default=-1))
-        if place in latest and latest[place][0] == levels:
-            return latest[place][1]
-        if place < 0:
-            columns, cell_of = [], np.arange(len(records))
-            for axis, level in zip(axes, finest):
-                above = (space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]).astype(np.int32)
-                columns.append(np.concatenate([above[records.nodes[:, axis]], above[entry_columns[axis]]]))
-            counts = np.concatenate([0 * cell_of, entry_counts])
-        else:
-            columns, counts, cell_of = cells([*levels[:place], levels[place] - 1, *levels[place + 1 :]])
-            above = hierarchies[place].lift(levels[place] - 1, levels[place]).astype(np.int32)
-            columns = [*columns[:place], above[columns[place]], *columns[place + 1 :]]
-        sizes = [hierarchy.size(level) for hierarchy, level in zip(hierarchies, levels)]
-        first, number = group(*pack(columns, sizes, len(counts)))
-        if len(first) < len(counts):
-            counts = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
-            columns, cell_of = [column[first] for column in columns], number[cell_of]
-        latest[place] = levels, (columns, counts, cell_of)
-        return latest[place][1]
-
-    def count(levels: IndexArray) -> CountArray:
-        _, counts, cell_of = cells(np.maximum(levels[axes], finest).tolist())
-        return counts[cell_of]
-
-    return count
+    counts, space = np.zeros(len(records), dtype=np.int64), records.space
+    for levels, rows in records.by_levels():
+        sought = records if len(rows) == len(records) else records[rows]
+        for entry_levels, entries, occurrences in dictionary.parts:
+            # A value below the other's counts as that, which says no more; a suppressed one agrees with all.
+            shared = np.maximum(levels, entry_levels)
+            axes = np.flatnonzero(shared < space.heights).tolist()
+            columns = [
+                (space.ancestors[axis][shared[axis]] - space.taxonomies[axis].offsets[shared[axis]])[
+                    np.concatenate([sought.nodes[:, axis], entries.nodes[:, axis]])
+                ]
+                for axis in axes
+            ]
+            sizes = [space.domain.hierarchies[axis].size(shared[axis]) for axis in axes]
+            first, number = group(*pack(columns, sizes, len(rows) + len(entries)))
+            of_each = np.bincount(number[len(rows) :], occurrences, minlength=len(first))
+            counts[rows] += of_each[number[: len(rows)]].astype(np.int64)
+    return counts

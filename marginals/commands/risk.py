@@ -93,7 +93,7 @@ def risk(
     """
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
-    from marginals.say.risk import RiskReport
+    from marginals.say.risk import RiskReport, risk_lines
 
     if click.get_current_context().args:
         raise InputError(f"the risk of a release is not calculated any more: {REPLACED['risk of a release']}")
@@ -118,7 +118,7 @@ def risk(
     if as_json:
         print_json(plain(report))
         return
-    click.echo(str(report))
+    print_lines(risk_lines(report))
     if configured.source.unit.declared not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:
@@ -157,7 +157,6 @@ def disclose(config: Path, target: Target, as_json: bool) -> None:
 
 
 _PROCESSES = 2
-"""That an audit works with at once."""
 
 
 @click.command()
@@ -189,10 +188,10 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder: long, with a column of counts, or crossed,
-    with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The
-    command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from which
-    published counts that follows; or which tables contradict each other. Exit status 1 if more is certain than that people
+    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder. It is long, with a column of counts, or
+    crossed, with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges
+    ("10-14"). The command says which suppressed counts can be computed, which small ones are certain, who certainly exists,
+    and why. Or it says which tables contradict each other. Exit status 1 if more is certain than that people
     exist, if tables contradict each other, or if something was not understood or is undecided.
 
     \b
@@ -211,16 +210,18 @@ def audit(
         raise InputError("--out goes with --init")
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
-    listed = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
+    bounds_file = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
     result = audited(*tables, spec=spec, seconds=deadline, small=small, sensitive=names, jobs=_PROCESSES)
     if file is not None:
         from marginals.pages.audit_page import audit_html
 
         file.write(audit_html(result))
-    if listed is not None:
-        frame, is_json = result.bounds(), listed.path.suffix.lower() == ".json"
-        listed.write((frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode())
+    if bounds_file is not None:
+        frame, is_json = result.bounds(), bounds_file.path.suffix.lower() == ".json"
+        bounds_file.write(
+            (frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode()
+        )
     if as_json:
         print_json(plain(result))
     else:

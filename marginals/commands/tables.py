@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
 
-    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, classes that
-    have one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns make rows
-    unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
+    Shows for the table of CONFIG, as it is or generalized, its smallest class and the diversity that it reaches. Then come
+    classes with one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns
+    make rows unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
@@ -111,8 +111,8 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
 def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
     """List the best single tables that satisfy the policy, and write one.
 
-    A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
-    k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
+    A table is minimal if no finer one satisfies the policy of CONFIG. The larger of k_link and k_combinatorial counts as
+    k-anonymity, and min_cell for each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
     writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
     sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
@@ -297,12 +297,14 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 )
 @VERBOSE
 @JSON
-def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **said: Any) -> None:
+def init(
+    table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **options: Any
+) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet (a file, a folder, or a glob in quotes), or a file of SPSS, Stata, SAS or Excel. The command
-    guesses what each column is, and writes that with its reasons into the config; what you say of columns here it does not
-    guess. Review the config, above all the roles, and then write reviewed = true into it.
+    guesses what each column is, and writes that with its reasons into the config. It does not guess what you say of columns
+    here. Review the config, above all the roles, and then write reviewed = true into it.
 
     \b
     Examples:
@@ -312,17 +314,19 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
-    from marginals.config.guessed_table import Chosen
+    from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
 
     out = target.path or Path("release.toml")
-    sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header, person = _header_lines(said["header"]), said["person"]
+    sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
+    header, person = _header_lines(options["header"]), options["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
+    chosen = Choices(
+        sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
+    )
     PHASES.begin("guessing", anew=True)
-    config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
+    config = initial_config(table, out, rare, chosen, PRESETS.get(options["preset"]))
     keep_apart(out, (table,))
     if not target.force:
         refuse_to_replace(out)
@@ -332,14 +336,13 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     if as_json:
         described = config.guessed.table
         more = {
-            "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal if described.decimal_why else None,
         }
         answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
         missing = {text: few(cells) for text, cells in described.missing_cells.items() if cells}
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
-        print_json(answer | {name: each for name, each in more.items() if each})
+        print_json(answer | {name: value for name, value in more.items() if value})
         return
     print_lines(_init_lines(config) if verbose else _init_short(config, table.name))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
@@ -377,14 +380,13 @@ def _init_lines(config: "InitialConfig") -> Iterable[str]:
 
     yield from (f"? {question}" for question in config.questions)
     yield from _reading_lines(config)
-    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
     for name, guess in config.guesses.items():
         yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     yield from _unsure_lines(config)
 
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.config.cells import missing_in_words
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table
@@ -431,7 +433,7 @@ def open_window(path: Path) -> None:
     """Open a window in the browser for the whole way, without code.
 
     From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
-    served on this machine only, to whoever has the address that is printed; it reads and writes nothing outside of the
+    served on this machine only, to whoever has the address that is printed. It reads and writes nothing outside of the
     folder of the file. Ctrl-C or its button ends it. It needs the extra `window`.
 
     \b

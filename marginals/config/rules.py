@@ -15,7 +15,7 @@ import numpy as np
 
 from marginals.config import UNKNOWN
 from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts
-from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
+from marginals.config.vocabulary import Topic, is_recognizable, meaning_of
 from marginals.messages import few
 from marginals.tables.attribute import COUNT, Role, words_in_order
 from marginals.tables.files import ColumnLabels
@@ -212,7 +212,7 @@ def _fills_scale(f: Facts) -> bool:
     return (low, high) in _SCALES and f.distinct == high - low + 1 and f.rows >= 10 * f.distinct
 
 
-def _surely(text: str) -> Meaning | None:
+def _surely(text: str) -> Topic | None:
     meaning = meaning_of(text)
     return meaning if meaning is not None and meaning.is_sure else None
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
 
 from checks.claims import Question, answer, undecided
@@ -17,9 +16,7 @@ from marginals.ledger import Continuation, FewWaiting
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
-from marginals.recoding.lattice import Progress as Settled
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -36,7 +33,6 @@ from models.search.problem import (
     from_independence,
 )
 from models.search.selection import STRATEGIES, auto
-from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -46,41 +42,20 @@ from models.tables.hierarchy import Domain, Mask
 # private as each by itself (KG06 Prop. 7.3). A sensitive attribute stands there at the finest level that all rows allow.
 
 
-@dataclass(frozen=True)
-class BaseTables:
-    """The quasi-identifiers at some levels: with the sensitive attribute, or with each of several in a table of its own.
-
-    kl_divergence: of the data from the maximum-entropy distribution of these tables, nats.
-    """
-
-    masks: tuple[Mask, ...]
-    kl_divergence: float
-
-    @classmethod
-    def of(cls, cube: DataCube, masks: tuple[Mask, ...]) -> "BaseTables":
-        """These margins."""
-        return cls(masks, MaximumEntropy(Collection.of(cube, masks)).kl_divergence)
-
-
-def chosen_base(
-    table: Table, levels: Mapping[str, int], requirements: Requirements, alone: AnyCollection[str] = ()
-) -> BaseTables:
-    """The base at chosen levels, quasi-identifiers that are not named suppressed. alone: what stands in it by itself.
-
-    Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
-    """
+def _chosen_base(wish: "_Wish", levels: Mapping[str, int]) -> tuple[Mask, ...]:
+    table, requirements = wish.table, wish.requirements
     for attribute in levels:
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, whole, sensitive_levels(table, requirements), alone)
+    masks = _masks(table, whole, sensitive_levels(table, requirements), wish.policy.alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
             name = f"the base table {as_written(whole)}{with_sensitive}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).helped_by(base={})
-    return BaseTables.of(table.cube, masks)
+    return masks
 
 
 _NODES_A_SECOND = 200_000
@@ -111,24 +86,26 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     raise NothingPublishableError(f"{why}; {advice}").helped_by(**remedies)
 
 
-def best_base(
-    table: Table, requirements: Requirements, settled: Settled, problem: Problem, alone: AnyCollection[str] = ()
-) -> BaseTables:
-    """The minimal base that is best by the objective of a problem over the table. alone: as of `chosen_base`.
+def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
+    """The minimal base that is best by the objective.
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
+    table, requirements, problem = wish.table, wish.requirements, wish.free
     parts, levels_of_sensitive = _parts(table, requirements), sensitive_levels(table, requirements)
 
+    def base(levels: Mapping[str, int]) -> tuple[Mask, ...]:
+        return _masks(table, levels, levels_of_sensitive, wish.policy.alone)
+
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _masks(table, levels, levels_of_sensitive, alone)
-        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
+        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(base(levels), parts))
+
+    def settled(done: int, nodes: int) -> None:
+        deadline.check()
+        wish.progress("minimal tables", done, nodes)
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(_masks(table, levels_of, levels_of_sensitive, alone), tuple(levels_of.values())) for levels_of in minimal]
-    values = [problem.value(problem.position(masks)) for masks, _ in bases]
-    place = min(range(len(bases)), key=lambda place: (values[place], bases[place][1]))
-    return BaseTables.of(table.cube, bases[place][0])
+    return base(min(minimal, key=lambda each: (problem.value(problem.position(base(each))), tuple(each.values()))))
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
@@ -188,7 +165,7 @@ class Search:
     """
 
     problem: Problem
-    base: BaseTables | None
+    base: tuple[Mask, ...] | None
     first: SearchResult
     result: SearchResult
     choice: BaseChoice
@@ -314,10 +291,6 @@ class _Wish:
         are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
         self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
 
-    def best_base(self, deadline: Deadline) -> BaseTables:
-        settled = partial(_until(deadline, self.progress), "minimal tables")
-        return best_base(self.table, self.requirements, settled, self.free, self.policy.alone)
-
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
     """The search for any release, and that for one with the best base table, where there is one and it can be better.
@@ -359,19 +332,19 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
     return replace(better, result=result)
 
 
-def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
+def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[tuple[Mask, ...] | None, str | None]:
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     nodes = lattice_nodes(wish.table.cube, wish.table.quasi_identifiers)
     if nodes > max(_FEW_NODES, deadline.left * _NODES_A_SECOND):
         ways = f"there are {nodes:,} ways to generalize the quasi-identifiers"
         return None, f"{ways}, too many to look at in a quarter of the time"
     try:
-        return wish.best_base(deadline), None
+        return _best_base(wish, deadline), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
 
 
-def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
+def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> Search:
     problem, calls, stopped = _problem(wish, base), 0, False
 
     def stop() -> bool:
@@ -405,16 +378,14 @@ def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> floa
     return min(told / most, 1.0) if most > 0 else 1.0
 
 
-def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
-    table, demanded = wish.table, wish.policy.base
+def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
+    demanded = wish.policy.base
     if demanded in ("none", "auto"):
         return None
     if isinstance(demanded, Mapping):
-        return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
-    if is_file(demanded):
-        return BaseTables.of(table.cube, (published_base(table, demanded),))
+        return _chosen_base(wish, demanded)
     try:
-        return wish.best_base(deadline)
+        return _best_base(wish, deadline)
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
@@ -445,10 +416,10 @@ def _alone(table: Table, name: str) -> Mask:
     return table.domain.attribute_masks[table.domain.index(name)]
 
 
-def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
+def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:
     table, policy, constraint = wish.table, wish.policy, wish.constraint
     domain, envelope = table.domain, constraint.envelope
-    required = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
+    required = [*base] if base else [*([constraint.common] if constraint.common else [])]
     required += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     required = maximal_masks(required)
     free = wish.free
@@ -495,11 +466,3 @@ def _why_nothing(obstacles: Obstacles) -> str:
     names = table.domain.attributes
     reasons = [f"{name}: {obstacles.of_attribute(name, ())}" for name in names[:_NAMED]]
     return ". ".join(reasons) + (f". And {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-
-
-def _until(deadline: Deadline, progress: Progress) -> Progress:
-    def told(task: str, done: int, total: int) -> None:
-        deadline.check()
-        progress(task, done, total)
-
-    return told

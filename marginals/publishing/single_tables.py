@@ -75,7 +75,7 @@ class Assessed:
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values, and the findings."""
         risk = {} if self.reidentification is None else {"reidentification": self.reidentification}
-        return {**plain(self.assessment), "checks": plain(self.checks), **plain(risk)}
+        return dict(plain({**plain(self.assessment), "checks": self.checks, **risk}))
 
 
 def assess(

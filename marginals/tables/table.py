@@ -24,7 +24,7 @@ from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
-    from marginals.tables.frames import DuckRows
+    from marginals.tables.engines import CodedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class OutOfCoreCounts:
     `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
-    engine: "DuckRows"
+    engine: "CodedRows"
     domain: Domain
     recodings: Mapping[str, Recoding]
     singles: tuple[ContingencyTable, ...]
@@ -131,7 +131,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
     return levels
 
 
-def kept_counts(engine: "DuckRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+def kept_counts(engine: "CodedRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():

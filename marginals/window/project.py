@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import ParseError, TOMLKitError
+from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Comment, Null
 
 from marginals.config.release_toml import Config, config_of
@@ -138,7 +138,7 @@ class Project:
         return folder
 
     def held(self) -> AbstractContextManager[None]:
-        """While this lasts no other window has the project. Raises InputError where one does.
+        """Return a context in which no other window has the project. Raises InputError if one has.
 
         A release alone is only read, by as many as want to.
         """
@@ -170,7 +170,7 @@ def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[
 
 
 def _leads_out(folder: Path, text: str) -> bool:
-    """Whether a text, taken for a file, a folder or a glob, means anything outside of a folder."""
+    """Return whether a text, taken for a file, a folder or a glob, means anything outside of a folder."""
     if "\0" in text or len(text) > 4096:
         return False
     path = folder / text
@@ -194,7 +194,7 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 
 _MOST_BYTES = 1 << 20
 
-_MOST_SHOWN = 50
+_MOST_BASES = 50
 """Texts of a config that pages were made of, at most."""
 
 
@@ -220,7 +220,7 @@ def changed_since(project: Project, config: Config, release: str) -> list[str]:
 class OlderVersionError(InputError):
     """An edit was based on another version of the config than stands there now.
 
-    both: the keys that both edits are about, with the value of this one and that of the other.
+    both: the keys that both edits change, with the value of this one and that of the other.
     """
 
     def __init__(self, both: Mapping[str, tuple[object, object]] | None = None) -> None:
@@ -237,22 +237,15 @@ def flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[t
             yield (*above, key), value
 
 
-@dataclass(frozen=True)
-class ConfigProblem:
-    """Reason why a config cannot be read, and its line, from 1; None if no line is known."""
-
-    sentence: str
-    line: int | None
-
-
 class ConfigFile:
     """The config of a project, as it stands on the disk now."""
 
     def __init__(self, project: Project, path: Path) -> None:
         self.project, self.path = project, path
         self._lock = threading.RLock()
-        self._kept: tuple[str, Config] | None = None
-        self._shown: dict[str, str] = {}
+        self._cache: tuple[str, Config] | None = None
+        self._bases: dict[str, str] = {}
+        """Texts by their version, for edits that are based on them."""
 
     @property
     def text(self) -> str:
@@ -268,23 +261,22 @@ class ConfigFile:
         """The config; of another text than stands there, if one is given. Raises InputError."""
         content = self.text if text is None else text
         stamp = self._version_of(content)
-        cached = self._kept
+        cached = self._cache
         if cached is not None and cached[0] == stamp:
             return cached[1]
         self.project.require_inside(content)
         config = config_of(self.path, content)
         if not (config.population or config.source.ladders):
-            self._kept = (stamp, config)  # it follows from the text and the hierarchy files alone
+            self._cache = (stamp, config)  # it follows from the text and the hierarchy files alone
         return config
 
-    def problem(self, text: str | None = None) -> ConfigProblem | None:
-        """Return the reason why it cannot be read; None if it can."""
-        content = self.text if text is None else text
+    def problem(self, text: str | None = None) -> str:
+        """Return the reason why it cannot be read, empty if it can."""
         try:
-            self.read(content)
+            self.read(text)
         except MarginalsError as error:
-            return ConfigProblem(str(error), _line_of(content, error.key) if error.key else _syntax_line(content))
-        return None
+            return str(error)
+        return ""
 
     @property
     def document(self) -> tomlkit.TOMLDocument:
@@ -304,10 +296,10 @@ class ConfigFile:
 
     @property
     def version(self) -> str:
-        """Digest of the config and the hierarchy files that it names; its text is kept, for edits that are based on it."""
+        """Digest of the config and the hierarchy files that it names."""
         text = self.text
         version = self._version_of(text)
-        self._shown = {**dict(list(self._shown.items())[-_MOST_SHOWN:]), version: text}
+        self._bases = {**dict(list(self._bases.items())[-_MOST_BASES:]), version: text}
         return version
 
     def _version_of(self, text: str) -> str:
@@ -319,12 +311,12 @@ class ConfigFile:
                 digest.update(b"?")
         return digest.hexdigest()[:24]
 
-    def edit(self, version: str, change: Change, files: dict[str, bytes] | None = None) -> str:
-        """Change it, and return what was written, as `diff -u` shows it; empty if nothing was.
+    def edit(self, version: str, change: Change, files: Mapping[str, bytes] | None = None) -> str:
+        """Change the config, and return its difference as `diff -u` shows it; empty without one.
 
-        version: what the change is based on; if another one stands there by now, only the keys that the change concerns are
-        written. files: written before it, by their paths in the folder. Raises OlderVersionError if both edits concern one
-        key, InputError if the change would make a config that cannot be read; then nothing is written.
+        version: of the config that the change is based on; if another version stands there now, only the keys that the
+        change concerns are written. files: written before it, by their paths in the folder. Raises OlderVersionError if
+        both concern one key, InputError if the change would make a config that cannot be read; then nothing is written.
         """
         with self._lock:
             now = self.version
@@ -335,8 +327,8 @@ class ConfigFile:
             return self.replace(now, tomlkit.dumps(document), files)
 
     def _merging(self, version: str, change: Change, *, is_alone: bool) -> Change:
-        """Return a change of the keys alone that another one changes in the config of an older version."""
-        base = self._shown.get(version)
+        """Return a change of those keys alone that another one changes in the config of an older version."""
+        base = self._bases.get(version)
         if base is None or not is_alone or base == self.text:
             raise OlderVersionError
         document = tomlkit.parse(base)
@@ -357,7 +349,7 @@ class ConfigFile:
 
         return merged
 
-    def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> str:
+    def replace(self, version: str, text: str, files: Mapping[str, bytes] | None = None) -> str:
         """Write another text in its place, as `edit` does. Raises as that does."""
         with self._lock:
             if version != self.version:
@@ -380,8 +372,8 @@ class ConfigFile:
                 replace_file(self.path, text.encode(), PRIVATE)
             name = self.path.name
             lines = difflib.unified_diff(now.splitlines(), text.splitlines(), name, name, lineterm="", n=1)
-            told = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
-            return f"{name}\n{told}" if told else ""
+            difference = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
+            return f"{name}\n{difference}" if difference else ""
 
 
 def section(document: Any, *names: str) -> Any:
@@ -444,31 +436,3 @@ def drop(table: Any, key: str) -> None:
         place -= 1
         body[place] = (None, Null())
     table.pop(key)
-
-
-def _syntax_line(text: str) -> int | None:
-    """The line where a text stops being TOML; None where it is TOML, or where that takes too long to find."""
-    try:
-        tomlkit.parse(text if len(max(text.splitlines(), key=len, default="")) < _LONG else "")
-    except ParseError as error:
-        return error.line
-    except (TOMLKitError, ValueError, RecursionError):
-        return None
-    return None
-
-
-_LONG = 2000
-"""Characters of a line in which no mistake is looked for."""
-
-
-def _line_of(text: str, dotted: str) -> int | None:
-    *above, key = dotted.split(".")
-    inside, begun = not above, None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[+([^\]]+)\]+", line):
-            parts = [part.strip(" \"'") for part in header[1].split(".")]
-            inside = not above or parts == above
-            begun = number if parts in (above, [*above, key]) and above else begun
-        elif inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-            return number
-    return begun

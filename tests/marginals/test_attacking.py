@@ -414,5 +414,6 @@ def test_tables_that_who_knows_impossible_combinations_can_subtract_are_named(
 
 
 def test_what_an_attack_had_before_is_refused_with_what_does_its_work() -> None:
-    with pytest.raises(AttributeError, match="no 'compositions' any more: attack each folder"):
-        _ = marginals.example.release.attack().compositions  # type: ignore[attr-defined]
+    for name in ("compositions", "thresholds"):
+        with pytest.raises(AttributeError, match=f"no '{name}' any more: "):
+            getattr(marginals.example.release.attack(), name)

@@ -62,9 +62,6 @@ AGAIN = {
         "models.tables.contingency_table _MAX_SPACE": 6,
         "models.tables.contingency_table is_dense": lambda *_: False,
     },
-    "models/tables/test_contingency_table::test_cells_of_margins_are_told_apart_and_in_order_whatever_was_asked_before": {
-        "models.tables.contingency_table _MAX_SPACE": 6
-    },
     "models/tables/test_contingency_table::test_any_order_of_questions_gives_the_counts_and_entropies_of_the_base_table": {
         "models.tables.data_cube _ANCESTORS": 1,
         "models.tables.data_cube _LARGE": 1,

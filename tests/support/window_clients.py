@@ -197,7 +197,7 @@ def gate_of(address: str) -> Gate:
 
 def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have pages wait for the counts of the table."""
-    monkeypatch.setattr(Counting, "_asked", lambda *_: CountingResult())
+    monkeypatch.setattr(Counting, "_result", lambda *_: CountingResult())
 
 
 def never_end(monkeypatch: pytest.MonkeyPatch) -> None:

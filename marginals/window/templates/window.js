@@ -75,12 +75,6 @@ function prepare() {
       else leaving = true;
     });
   });
-  const text = document.querySelector("textarea[data-line]");
-  if (text) {
-    const before = text.value.split("\n").slice(0, Number(text.dataset.line) - 1).join("\n").length;
-    text.focus();
-    text.setSelectionRange(before + 1, before + 1);
-  }
 }
 
 if (document.body.hasAttribute("data-awaited")) refresh(600);

@@ -69,7 +69,7 @@ def _assert_figures_equal_brute_force(collection):
     parameters = free_parameter_count(domain, collection.margins)
     assert model.kl_divergence == pytest.approx(kl_divergence(p, q), abs=1e-9)
     assert model.cross_entropy == pytest.approx(-log_likelihood / rows, abs=1e-9)
-    assert model.entropy == pytest.approx(entropy(q), abs=1e-9)
+    assert model.cross_entropy == pytest.approx(entropy(q), abs=1e-9)
     assert model.information == pytest.approx(kl_divergence(q, independent(q)), abs=1e-9)
     even = np.full(q.shape, 1 / q.size)
     assert MarginalModel(model.collection).total_information == pytest.approx(kl_divergence(q, even), abs=1e-9)

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
 from filled_tables import counted, filled, flat_domain, of_rows
 from models import (
-    KL,
     STRATEGIES,
     Collection,
     DataCube,
@@ -28,7 +27,6 @@ from models import (
     MarginalModel,
     MarginLimits,
     MaximumEntropy,
-    Measure,
     NothingAllowedError,
     Position,
     Problem,
@@ -490,20 +488,17 @@ def test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap(prob
     assert found.value <= forward(problem, Countdown(turns)).value + 1e-12
 
 
-def with_pivot(whole, pivot, first_look=None):
-    """A constraint on whole collections with a pivot, as when that is copied from another; 0 says that it is one on each
-    margin by itself. first_look: what it says at first look.
-    """
+class LastLook(Unconstrained):
+    """A constraint on whole collections that says nothing at first look."""
 
-    class Own(Unconstrained):
-        def __call__(self, cliques, new):
-            return whole(cliques, new)
+    def __init__(self, whole):
+        self.whole = whole
 
-        def first_look(self, cliques, new):
-            return (first_look or whole)(cliques, new)
+    def __call__(self, cliques, new):
+        return self.whole(cliques, new)
 
-    Own.pivot = Own.jointly_judged = pivot
-    return Own()
+    def first_look(self, _cliques, _new):
+        return None
 
 
 @st.composite
@@ -517,20 +512,16 @@ def refusing_problems(draw):
     return replace(problem, constraint=refused)
 
 
-@pytest.mark.parametrize(
-    "way", ["a function", "no pivot", "the pivot of another", "one attribute's pivot", "asked last"]
-)
+@pytest.mark.parametrize("way", ["a function", "within limits", "asked last"])
 @settings(max_examples=40)
 @given(problem=refusing_problems())
 def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, problem):
-    """Also where its pivot is not true, and where the search begins at a refused collection."""
+    """Also where the search begins at a refused collection."""
     whole = problem.constraint
     own = {
         "a function": lambda cliques, new: whole(cliques, new),
-        "no pivot": MarginLimits(problem.cube.domain, then=lambda cliques, new: whole(cliques, new)),
-        "the pivot of another": with_pivot(whole, 0),
-        "one attribute's pivot": with_pivot(whole, 1 << problem.cube.domain.offsets[-1]),
-        "asked last": with_pivot(whole, -1, lambda *_: None),
+        "within limits": MarginLimits(problem.cube.domain, then=lambda cliques, new: whole(cliques, new)),
+        "asked last": LastLook(whole),
     }[way]
     problem = replace(problem, constraint=own)
     if not allowed_values(problem):
@@ -540,47 +531,25 @@ def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, p
         assert_is_best(problem)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_a_pivot_that_is_not_true_hides_no_better_collection(seed):
-    """The constraint demands certain margins, or several: what it refuses is allowed with more, which its pivot, the first
-    step of an attribute, denies. A search that believed it called a worse one the best with the seeds 5 and 9.
-    """
-    rng = np.random.default_rng(seed)
-    problem = random_problem(rng)
-    domain = problem.cube.domain
-    collections = sorted(by_antichains((2, 1, 1)) - {frozenset()}, key=sorted)
-    demanded = collections[rng.integers(len(collections))]
-    least = int(rng.integers(2, 4))
-
-    def demands(cliques, _):
-        return None if (len(cliques) >= least if seed % 2 else is_finer(cliques, demanded)) else Refusal("too little")
-
-    pivot = 1 << domain.offsets[rng.integers(3)]
-    assert_is_best(replace(problem, constraint=with_pivot(demands, pivot), objective=KL))
-
-
 # Wanted analyses: how far they are from the data is so in the maxent joint, and every strategy weighs them.
 
 
 @st.composite
 def wanted_margins(draw, domain):
-    """One to three sets of attributes with weights that matter, by either measure."""
+    """One to three sets of attributes with weights that matter."""
     sets = st.sets(st.sampled_from(domain.attributes), min_size=1, max_size=3)
     weights = st.sampled_from([0.1, 0.5, 1.0, 3.0])
-    chosen = draw(st.lists(st.tuples(sets, weights, st.sampled_from(Measure)), min_size=1, max_size=3))
-    return tuple(
-        WantedMargin(domain.mask(dict.fromkeys(sorted(names), 0)), weight, measure) for names, weight, measure in chosen
-    )
+    chosen = draw(st.lists(st.tuples(sets, weights), min_size=1, max_size=3))
+    return tuple(WantedMargin(domain.mask(dict.fromkeys(sorted(names), 0)), weight) for names, weight in chosen)
 
 
 def brute_force(cube, cliques, margins):
-    """Weighted KL(p_w || q_w) or total variation summed, by iterative fitting over all base cells."""
+    """Weighted KL(p_w || q_w) summed, by iterative fitting over all base cells."""
     domain, p = cube.domain, joint_array(base_table(cube)) / max(cube.total, 1)
     q = iterative_proportional_fitting(p, domain, Collection.of(cube, cliques).margins)
     shown = [domain.margin(margin.mask) for margin in margins]
     pairs = [(dense_marginal(p, domain, margin), dense_marginal(q, domain, margin)) for margin in shown]
-    measures = {Measure.DIVERGENCE: kl_divergence, Measure.TOTAL_VARIATION: lambda p, q: np.abs(p - q).sum() / 2}
-    return sum(margin.weight * measures[margin.measure](*pair) for margin, pair in zip(margins, pairs))
+    return sum(margin.weight * kl_divergence(*pair) for margin, pair in zip(margins, pairs))
 
 
 @st.composite
