@@ -279,11 +279,7 @@ Runs: TypeAlias = Callable[[Callable[[_Task], _Round], Sequence[_Task]], list[_R
 
 
 def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
-    """Run a function on each part, one after another.
-
-    >>> one_by_one(abs, [1, -2])
-    [1, 2]
-    """
+    """Run a function on each part, one after another."""
     return [work(part) for part in parts]
 
 
