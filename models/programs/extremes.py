@@ -233,10 +233,7 @@ def _solved_together(
     effort: Effort,
     chosen: Sequence[Sequence[Bound]] = (),
 ) -> bool:
-    """Prove the chosen bounds of each block, whose sum is the block's objective; False if the solver did not finish.
-
-    One linear program covers all blocks, because their optima are independent.
-    """
+    """Prove the chosen bounds of each block by one linear program; False if the solver did not finish."""
     lower, upper = (np.concatenate(ends).astype(np.float64) for ends in zip(*(block.number_ends for block in blocks)))
     # Finite ends, because one unbounded block would make the whole program unbounded.
     upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
