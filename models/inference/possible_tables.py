@@ -68,15 +68,12 @@ class _Random:
         self._philox = np.random.Philox(key=seed)
 
     def bits(self, size: int) -> Bits:
-        """Return random words: shape (size,)."""
         return np.asarray(self._philox.random_raw(size), dtype=np.uint64)
 
     def below(self, end: int) -> int:
-        """Return a number from 0 to end - 1."""
         return int(self._philox.random_raw()) % end
 
     def order(self, size: int) -> IndexArray:
-        """Return the numbers from 0 to size - 1 in random order."""
         return np.argsort(self.bits(size), kind="stable")
 
 

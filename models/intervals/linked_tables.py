@@ -290,7 +290,7 @@ def linked_tables(
         if unknown := [name for name in table.values if name not in classified]:
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
     families = [_published_families(table, classifications) for table in tables]
-    size = sum(map(_size, chain.from_iterable(families)))
+    size = sum(prod(map(len, family)) for family in chain.from_iterable(families))
     if size > most_cells:
         raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {most_cells:,}")
     attributes = [frozenset(table.values) for table in tables]
@@ -316,10 +316,6 @@ def linked_tables(
 
 
 # Families of a table: its finest cells, then its totals, then its sums that other tables show, too.
-
-
-def _size(family: Family) -> int:
-    return prod(map(len, family))
 
 
 def _family(axes: Mapping[str, tuple[Members, ...]], classifications: Sequence[Classification]) -> Family:

@@ -199,7 +199,7 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
         )
         if solution.multipliers is None:
             continue
-        reduced, _ = reduced_objective(objective, equations, solution.multipliers)
+        reduced = reduced_objective(objective, equations, solution.multipliers)
         used = np.flatnonzero(reduced)
         times = (Fraction(sign * multiple, MULTIPLE) for multiple in reduced[used].tolist())
         are_published = linked.is_published[near[used]].tolist()

@@ -299,10 +299,9 @@ MULTIPLE = 5040
 """Denominator of the fractions that multipliers are rounded to."""
 
 
-def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> tuple[CountArray, CountArray]:
-    """Return c - A'y, shape (numbers,), and y, shape (equations,), both in units of 1 / MULTIPLE."""
-    multipliers = np.rint(duals * MULTIPLE).astype(np.int64)
-    return objective * MULTIPLE - equations.T @ multipliers, multipliers
+def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> CountArray:
+    """Return c - A'y in units of 1 / MULTIPLE, shape (numbers,)."""
+    return np.asarray(objective * MULTIPLE - equations.T @ np.rint(duals * MULTIPLE).astype(np.int64))
 
 
 def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:
