@@ -289,7 +289,7 @@ class GuessedTable:
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        read = {key: guess.settings[key] for key in ("missing", "marks", "one_spelling") if key in guess.settings}
+        read = {key: guess.settings[key] for key in ("missing", "marks") if key in guess.settings}
         result = protected(self.facts[name], why, question)
         return replace(result, settings={**result.settings, **read}, labels=guess.labels, doubt=guess.doubt)
 
