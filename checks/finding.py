@@ -43,7 +43,6 @@ class Algorithm(Enum):
         "arrangements",
         "by counting all arrangements of the values over people that the tables leave possible",
     )
-    EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
     SUPPORTS = "supports", "by the sets of values that can occur together"

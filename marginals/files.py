@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -48,15 +49,13 @@ def allowed(mode: int) -> int:
 
 
 def _umask() -> int:
-    try:  # another thread may need it meanwhile, so it is not changed where Linux tells it
-        return next(int(line[6:], 8) for line in _STATUS.read_text().splitlines() if line.startswith("Umask:"))
-    except (OSError, StopIteration, ValueError):
+    with _UMASK:  # the system tells it to whoever sets it
         mask = os.umask(0o077)
         os.umask(mask)
         return mask
 
 
-_STATUS = Path("/proc/self/status")
+_UMASK = threading.Lock()
 
 
 def made_folder(folder: Path, mode: int = PUBLIC) -> None:

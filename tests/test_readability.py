@@ -73,7 +73,6 @@ ALLOWED_NAMES = {
     ("marginals/attacks.py", "shown"): "a key of the JSON that attacks write",
     ("marginals/attacks.py", "told"): "a key of the JSON that attacks write",
     ("checks/attacks/guesses.py", "beside"): "a key of the JSON that attacks write",
-    ("marginals/ledger.py", "kept"): "a key of the JSON that stewards read",
     ("marginals/tables/table.py", "whole"): "an attribute that modules of publishing read",
 }
 """Names of the dialect that stay, and why."""

@@ -344,44 +344,33 @@ def init(
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
         print_json(answer | {name: value for name, value in more.items() if value})
         return
-    print_lines(_init_lines(config) if verbose else _init_short(config, table.name))
+    print_lines(_init_lines(config, table.name, verbose=verbose))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
     click.echo(f"  marginals publish {out} --out release")
 
 
-_ASKED = 4
-"""Questions that `init` prints without --verbose."""
+_ASKED, _NAMED = 4, 12
+"""Questions that `init` prints without --verbose, and columns of a role that it names."""
 
 
-def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
+def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:
     from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     questions, guesses = config.questions, config.guesses
-    yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
-    yield from (f"? {question}" for question in questions[:_ASKED])
-    if len(questions) > _ASKED:
+    if not verbose:
+        yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
+    yield from (f"? {question}" for question in (questions if verbose else questions[:_ASKED]))
+    if len(questions) > _ASKED and not verbose:
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
     yield from _reading_lines(config)
-    for role in Role:
+    if verbose:
+        yield from (f"{guess.role.value:>16}  {column_name(name)}: {guess.why}" for name, guess in guesses.items())
+    for role in () if verbose else Role:
         names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
         if names:
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             yield f"{role.value:>16}  {', '.join(names[:_NAMED])}{more}"
-    yield from _unsure_lines(config)
-
-
-_NAMED = 12
-"""Columns of a role that are named."""
-
-
-def _init_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.names import column_name
-
-    yield from (f"? {question}" for question in config.questions)
-    yield from _reading_lines(config)
-    for name, guess in config.guesses.items():
-        yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     yield from _unsure_lines(config)
 
 

@@ -12,7 +12,7 @@ from checks.register import is_chain, showing
 from checks.requirements import Requirements
 from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger import Continuation, FewWaiting
+from marginals.ledger import Continuation
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
@@ -22,7 +22,6 @@ from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.maximum_entropy import MaximumEntropy
 from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -32,7 +31,7 @@ from models.search.problem import (
     SearchResult,
     from_independence,
 )
-from models.search.selection import STRATEGIES, auto
+from models.search.selection import STRATEGIES
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -159,9 +158,8 @@ class Prepared:
 class Search:
     """A search that is over.
 
-    first: what the strategy found; result: what became of it, with its bound. kept: of the first release of a ledger,
-    its share of what could be shown beyond single attributes if everybody might wait. register: what the table itself
-    says of readers with a register.
+    first: what the strategy found; result: what became of it, with its bound. register: what the table itself says of
+    readers with a register.
     """
 
     problem: Problem
@@ -169,7 +167,6 @@ class Search:
     first: SearchResult
     result: SearchResult
     choice: BaseChoice
-    kept: float | None = None
     register: tuple[Finding, ...] = ()
 
     @property
@@ -255,8 +252,7 @@ def _searched(
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
-    if isinstance(constraint.then, FewWaiting):
-        search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
+    wish.tell_answered(search.result)
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
             "the time was over during the search, before it found a table that satisfies the policy; give it more "
@@ -357,6 +353,7 @@ def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> 
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
+    wish.tell_answered(result)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
@@ -366,14 +363,6 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     if lattice_size(search.problem) > LARGEST_LATTICE:
         deadline = deadline.earlier(seconds)
     return with_bound(search.result, search.problem, deadline).bound
-
-
-def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    cube = search.problem.cube
-    free = from_independence(replace(search.problem, constraint=constraint, required=(), start=None))
-    best = auto(free, lambda: searching.is_over)
-    most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
-    return min(told / most, 1.0) if most > 0 else 1.0
 
 
 def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:

@@ -48,11 +48,7 @@ _BLOCK = 1 << 16
 
 
 def is_encoding(name: object) -> bool:
-    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves.
-
-    >>> [is_encoding(name) for name in ("auto", "cp1252", "rot13", "utf-7", "none")]
-    [True, True, False, False, False]
-    """
+    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves."""
     if name == AUTO:
         return True
     try:
@@ -342,15 +338,7 @@ _OPEN_QUOTE = "has a quoted field that does not end"
 
 
 def broken_row(path: Path, form: FileForm) -> InputError | None:
-    r"""Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "people.csv"
-    ...     _ = path.write_text("age,sex\n31,f\n4")
-    ...     print(broken_row(path, FileForm()))
-    line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
-    """
+    """Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row."""
     try:
         layout = form.layout(path)
         with reading(path), form.text(path) as lines:

@@ -37,9 +37,6 @@ def text_of(value: Any) -> str | None:
     """Return the normal text of a value of any type, the same from every source; None for null and NaN.
 
     Floats that are whole numbers look as such; times with a zone are local times, and midnight is its day.
-
-    >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
-    ['37', '37', '0.5', 'True', '037', None]
     """
     if value is None or value != value:
         return None
@@ -90,7 +87,6 @@ class DistinctRows:
         return cls(values, {column: codes for column, (codes, _) in coded.items()}, np.ones(length, dtype=np.int64))
 
     def __len__(self) -> int:
-        """Number of distinct rows."""
         return len(self.counts)
 
     def taken(self, counts: CountArray) -> "DistinctRows":

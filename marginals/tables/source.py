@@ -127,40 +127,29 @@ class Reading:
 
         occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
         """
-        numbers, unreadable, spelled = {}, {}, {}
+        numbers, unreadable, spelled, attributes = {}, {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of: Counter[str] = Counter()
             for text, n in zip(self._texts(column, texts), counts.tolist()):
-                if n and text is not None and text != MISSING:
+                if n and text is not None:
                     rows_of[text] += n
-            column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
-            words = rows_of
-            if column_numbers is not None:
-                words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
+            words = Counter({text: n for text, n in rows_of.items() if text != MISSING})
+            days = dates_of_column(words) if attribute.dates or attribute.role is Role.SENSITIVE else {}
+            form = numbers[column] = attribute.numbers(words.keys(), self.decimal)
+            if form is not None:
+                words = Counter({text: n for text, n in words.items() if not form.is_number(text)})
                 unreadable[column] = words.total()
-            is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
-            spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
-        reading = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
-        reading = replace(reading, attributes={c: reading._labelled(c, a) for c, a in self.attributes.items()})
-        attributes = {}
-        for column, attribute in self.attributes.items():
-            texts, counts = occurring[column]
-            texts_of_rows = zip(reading._texts(column, texts), counts.tolist())
-            groups = {text: n for text, n in texts_of_rows if text is not None and n}
-            sizes = np.array(list(groups.values()), dtype=np.int64)
+            spelling = spelled[column] = days or attribute.respelled(words)
+            sizes: Counter[str] = Counter()
+            for text, n in rows_of.items():
+                sizes[spelling.get(text, text)] += n
             try:
-                grouped = in_groups(attribute, list(groups), sizes, numbers[column])
+                grouped = in_groups(attribute, list(sizes), np.array(list(sizes.values()), dtype=np.int64), form)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-            attributes[column] = reading._labelled(column, grouped)
-        return replace(reading, attributes=attributes)
-
-    def _labelled(self, column: str, attribute: Attribute) -> Attribute:
-        numbers = self.numbers[column]
-        if numbers is not None and attribute.hierarchy is None:
-            return attribute.with_labels(numbers.canonical)
-        return attribute.with_labels(lambda label: self.spelled[column].get(label, label))
+            attributes[column] = _labelled(grouped, form, spelling)
+        return replace(self, attributes=attributes, numbers=numbers, unreadable=unreadable, spelled=spelled)
 
     def counted(self, rows: DistinctRows) -> Table:
         """Count distinct rows whose values are known."""
@@ -332,7 +321,6 @@ class Reading:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """Values of a column in one spelling, None for no value, or MISSING where it is counted."""
         attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
         instead = MISSING if attribute.counts_missing else None
         absent = attribute.absent(texts, self.missing, self.decimal)
@@ -417,6 +405,12 @@ class Reading:
     def _place(self, column: str, text: str) -> str:
         place = self.source.place(column, text)
         return f"the value in {place}" if place else "a value"
+
+
+def _labelled(grouped: Attribute, form: NumberFormat | None, spelling: Mapping[str, str]) -> Attribute:
+    if form is not None and grouped.hierarchy is None:
+        return grouped.with_labels(form.canonical)
+    return grouped.with_labels(lambda label: spelling.get(label, label))
 
 
 def _are_values(texts: Values) -> BoolArray:
@@ -694,7 +688,6 @@ class TableSource:
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """Attributes, and the columns of the person or of counts, which the rows must have."""
         return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
 
     @property
@@ -706,7 +699,6 @@ class TableSource:
         return CountedRows(opened, self._counts[0], self.missing, self.decimal) if self._counts else opened
 
     def _checked(self) -> Source:
-        """The frame or the files, with the columns that are described; a table of counts must be called one."""
         needed = [column for column, attribute in self._described.items() if attribute.role is not Role.IGNORED]
         name = "the table" if self.path is None else self.path.name
         source: Source

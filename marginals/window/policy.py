@@ -23,7 +23,6 @@ from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
-from marginals.window.rendering import FieldError
 from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
 from models.tables.hierarchy import SUPPRESSED
@@ -103,7 +102,8 @@ def save(window: Window, request: Request) -> Response:
         try:
             _ = None if text in (NO_DIVERSITY, *DEMANDS) else parse_diversity(text)
         except CriterionError as error:
-            raise FieldError(f"{_TYPED}{name}", str(error)) from None
+            error.about(f"{_TYPED}{name}")
+            raise
     rules = [rule for rule in form.getlist("rules") if rule in RULES]
 
     def change(document: tomlkit.TOMLDocument) -> None:
@@ -176,7 +176,7 @@ def save_harm(window: Window, request: Request) -> Response:
 def _percent(label: str, text: str) -> Fraction:
     number = text.replace(",", ".").removesuffix("%").strip()
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,4})?", number) or not is_percent(Fraction(number)):
-        raise FieldError(f"most:{label}", "a bound is a percentage above 0 and below 100, such as 20, or empty")
+        raise InputError("a bound is a percentage above 0 and below 100, such as 20, or empty").about(f"most:{label}")
     return Fraction(number)
 
 
@@ -263,7 +263,7 @@ def _count(form: Mapping[str, str], key: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise FieldError(key, f"{key} is a whole number of at least 1, such as 10, or empty")
+        raise InputError(f"{key} is a whole number of at least 1, such as 10, or empty").about(key)
     return int(text)
 
 
