@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from marginals.deadline import (
+    ANSWERED,
     PHASES,
     PROGRESS_IN_LINES,
     VERIFYING,
@@ -170,6 +171,7 @@ _PHASES = {
     "further tables": "choice of further tables",
     "witnesses": "proof of further tables",
     VERIFYING: "verification",
+    ANSWERED: "search",
 }
 """Phases by the tasks that progress names; other tasks are phases themselves."""
 
@@ -196,6 +198,8 @@ class ProgressBars:
 
     def _tell(self, task: str, done: int, total: int) -> None:
         ENDING.heed()
+        if task == ANSWERED and not self._in_lines:
+            return
         if (phase := _PHASES.get(task, task)) != PHASES.name:
             PHASES.begin(phase)
         if task == VERIFYING:  # the last verification is never cut

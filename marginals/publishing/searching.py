@@ -252,6 +252,7 @@ def _searched(
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
+    wish.tell_answered(search.result)
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
             "the time was over during the search, before it found a table that satisfies the policy; give it more "
@@ -352,6 +353,7 @@ def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> 
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
+    wish.tell_answered(result)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 

@@ -138,6 +138,7 @@ class Candidates:
         out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
         job.command = f"marginals publish {name} --out {out}"
+        job.questions = tuple(frozenset(analysis.attributes) for analysis in config.policy.analyses)
         return job
 
     def current(self) -> Candidate | None:

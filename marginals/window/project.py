@@ -194,6 +194,9 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 
 _MOST_BYTES = 1 << 20
 
+_MOST_BASES = 50
+"""Texts of a config that pages were made of, at most."""
+
 
 def releases_in(project: Project) -> list[str]:
     """The releases in the folder of a project, by their names; the one that was published last comes first."""
@@ -215,10 +218,14 @@ def changed_since(project: Project, config: Config, release: str) -> list[str]:
 
 
 class OlderVersionError(InputError):
-    """An edit was based on another version of the config than stands there now."""
+    """An edit was based on another version of the config than stands there now.
 
-    def __init__(self) -> None:
+    both: the keys that both edits change, with the value of this one and that of the other.
+    """
+
+    def __init__(self, both: Mapping[str, tuple[object, object]] | None = None) -> None:
         super().__init__("the config was changed since this page was loaded, so nothing was written")
+        self.both = both or {}
 
 
 def flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -237,6 +244,8 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._cache: tuple[str, Config] | None = None
+        self._bases: dict[str, str] = {}
+        """Texts by their version, for edits that are based on them."""
 
     @property
     def text(self) -> str:
@@ -288,7 +297,10 @@ class ConfigFile:
     @property
     def version(self) -> str:
         """Digest of the config and the hierarchy files that it names."""
-        return self._version_of(self.text)
+        text = self.text
+        version = self._version_of(text)
+        self._bases = {**dict(list(self._bases.items())[-_MOST_BASES:]), version: text}
+        return version
 
     def _version_of(self, text: str) -> str:
         digest = sha256(text.encode())
@@ -302,14 +314,40 @@ class ConfigFile:
     def edit(self, version: str, change: Change, files: Mapping[str, bytes] | None = None) -> str:
         """Change the config, and return its difference as `diff -u` shows it; empty without one.
 
-        version: of the config that the change is based on. files: written before it, by their paths in the folder. Raises
-        OlderVersionError if another version stands there now, InputError if the change would make a config that cannot be
-        read; then nothing is written.
+        version: of the config that the change is based on; if another version stands there now, only the keys that the
+        change concerns are written. files: written before it, by their paths in the folder. Raises OlderVersionError if
+        both concern one key, InputError if the change would make a config that cannot be read; then nothing is written.
         """
         with self._lock:
+            now = self.version
+            if version != now:
+                change = self._merging(version, change, is_alone=not files)
             document = self.document
             change(document)
-            return self.replace(version, tomlkit.dumps(document), files)
+            return self.replace(now, tomlkit.dumps(document), files)
+
+    def _merging(self, version: str, change: Change, *, is_alone: bool) -> Change:
+        """Return a change of those keys alone that another one changes in the config of an older version."""
+        base = self._bases.get(version)
+        if base is None or not is_alone or base == self.text:
+            raise OlderVersionError
+        document = tomlkit.parse(base)
+        change(document)
+        before, mine, now = map(dict, map(flat, (tomllib.loads(base), document.unwrap(), self.plain)))
+        edited = {key: mine.get(key) for key in {**before, **mine} if before.get(key) != mine.get(key)}
+        both = {
+            key: (mine.get(key), now.get(key)) for key in edited if now.get(key) not in (before.get(key), mine.get(key))
+        }
+        if both:
+            raise OlderVersionError({": ".join(key[1:]): values for key, values in both.items()})
+
+        def merged(document: tomlkit.TOMLDocument) -> None:
+            sensitive = sensitive_in(document)
+            for (*above, key), value in edited.items():
+                put(section(document, *above), key, value)
+            keep_diversity(document, sensitive)
+
+        return merged
 
     def replace(self, version: str, text: str, files: Mapping[str, bytes] | None = None) -> str:
         """Write another text in its place, as `edit` does. Raises as that does."""

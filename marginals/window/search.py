@@ -11,7 +11,7 @@ from marginals.say.decision import decision_lines, useful_line
 from marginals.steward import AS_THE_REST
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
-from marginals.window.jobs import SEARCH
+from marginals.window.jobs import SEARCH, Job
 from marginals.window.policy import QUESTIONS
 from marginals.window.rendering import TIMES
 from marginals.window.window import Window
@@ -25,8 +25,7 @@ def show(window: Window, _request: Request) -> Response:
     pairs = [
         analysis.attributes for analysis in analyses if len(analysis.attributes) == 2 and analysis.weight > AS_THE_REST
     ]
-    kinds = {} if candidate_now is None else candidate_now.kinds
-    questions = [(*pair, kinds.get(pair, "unpublished") if candidate_now else "") for pair in pairs]
+    questions = [(*pair, _state_of(pair, job, candidate_now)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
@@ -44,6 +43,15 @@ def show(window: Window, _request: Request) -> Response:
         presets=list(PRESETS.values()),
         preset=preset_of(config.policy),
     )
+
+
+def _state_of(pair: tuple[str, ...], job: Job | None, candidate: Candidate | None) -> str:
+    """Return the kind of a question in what was found, or whether the search that runs has answered it so far."""
+    if job is not None and job.runs:
+        if job.answered is None or frozenset(pair) not in job.questions:
+            return ""
+        return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
+    return "" if candidate is None else candidate.kinds.get(pair, "unpublished")
 
 
 def _lines_of(candidate: Candidate) -> list[str]:
