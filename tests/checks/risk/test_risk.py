@@ -41,7 +41,7 @@ from checks.risk.disclosure import (
 )
 from checks.risk.harm import (
     Links,
-    Objective,
+    Preference,
     TradeOff,
     as_distribution,
     enlarged,
@@ -531,7 +531,7 @@ OBJECTIVES = (
 )
 
 
-def best_by_walking(problem: DecisionProblem, objective: Objective, row: int) -> tuple[float, ...] | None:
+def best_by_walking(problem: DecisionProblem, objective: Preference, row: int) -> tuple[float, ...] | None:
     """The best score of one record over all its level vectors."""
     vectors = problem.originals.space.level_vectors()
     rows = np.full(len(vectors), row)
@@ -555,7 +555,7 @@ def over_dictionaries(problem: DecisionProblem, parts: list[FloatArray]) -> Floa
 
 @settings(max_examples=60)
 @given(problems(), OBJECTIVES)
-def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionProblem, objective: Objective) -> None:
+def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionProblem, objective: Preference) -> None:
     found = best_of_each(problem, objective)
     scores = score(objective, found.loss, found.utility)
     for row in range(len(problem.originals)):
@@ -642,7 +642,7 @@ def test_no_disclosure_lies_beyond_the_frontier(problem: DecisionProblem) -> Non
     for chosen in product(each[:: max(len(each) // 12, 1)], repeat=len(rows)):
         utility = np.mean([pair[0][row] for row, pair in enumerate(chosen)])
         loss = np.mean([pair[1][row] for row, pair in enumerate(chosen)])
-        assert loss >= edge.least_risk(min(float(utility), edge.utility[-1])) - 1e-9
+        assert loss >= np.interp(utility, edge.utility, edge.risk) - 1e-9
     for utility, least, price in zip(edge.utility, edge.risk, edge.price):
         objective = TradeOff(price if np.isfinite(price) else 1e6)
         best = [best_by_walking(problem, objective, row) for row in rows.tolist()]
