@@ -242,14 +242,6 @@ def test_weights_of_each_person_sum_to_a_total(data: st.DataObject) -> None:
         Weights.linear(map(constant_shares, SPACE.taxonomies), [1.0, np.inf]).limited(total)
 
 
-def test_harm_of_each_persons_own_depends_on_nothing_else() -> None:
-    own = Constant(np.array([0.0, 2.0, np.inf]))
-    space = RecordSpace(flat_domain(a="xy"))
-    assert own(Records(space, np.array([[0], [2], [1], [0]])), np.array([1, 1, 2, 0])).tolist() == [2, 2, np.inf, 0]
-    assert own.weights.is_personal
-    assert not own.weights.axes
-
-
 # Dictionaries: entries are counted by generalized value exactly as walking over all pairs of record and entry would.
 
 
@@ -579,24 +571,6 @@ def test_the_walk_finds_the_best_level_vector_of_each_record(problem: DecisionPr
         assert not (no_worse & ((loss < found.loss - 1e-9) | (utility > found.utility))).any()
 
 
-@settings(max_examples=25)
-@given(problems(), st.floats(0, 1))
-def test_a_record_of_weight_3_is_three_records(problem: DecisionProblem, share: float) -> None:
-    """The frontier and the rule of means are those of the table with rows repeated."""
-    often = np.arange(len(problem.originals)) % 3 + (len(problem.originals) == 1)
-    if len(problem.originals) > 1 and not problem.harm.is_personal:
-        weighted = replace(problem, weights=often.astype(float))
-        repeated = replace(problem, originals=problem.originals[np.repeat(np.arange(len(often)), often)], weights=None)
-        one, many = frontier(weighted), frontier(repeated)
-        assert one.utility == pytest.approx(many.utility)
-        assert one.risk == pytest.approx(many.risk)
-        if np.isfinite(one.risk[0]):
-            wanted = LeastRisk(share * float(one.utility[-1]))
-            few, all_of_them = best_on_average(weighted, wanted), best_on_average(repeated, wanted)
-            assert few.bound == pytest.approx(all_of_them.bound)
-            assert few.mean_utility >= wanted.utility - 1e-6
-
-
 @settings(max_examples=40)
 @given(st.data())
 def test_k_anonymity_is_the_best_that_a_constant_sensitivity_allows(data: st.DataObject) -> None:
@@ -714,13 +688,6 @@ def test_what_makes_no_sense_is_refused(
 ) -> None:
     with pytest.raises(error, match=message):
         make()
-
-
-def test_identifiers_are_copied() -> None:
-    identifiers = np.array([7, 8])
-    dictionary = Dictionary(BOTH, identifiers)
-    identifiers[0] = 8
-    assert dictionary.identifiers.tolist() == [7, 8]
 
 
 # Minimax: the worst dictionary of each record, beside the worst of all records together.
