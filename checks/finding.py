@@ -43,13 +43,10 @@ class Algorithm(Enum):
         "arrangements",
         "by counting all arrangements of the values over people that the tables leave possible",
     )
-    EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
     SUPPORTS = "supports", "by the sets of values that can occur together"
     HULL = "hull", "by putting the tables together, keeping the most extreme combinations only (hull)"
-    PAIRWISE_RATIOS = "pairwise ratios", "by the largest ratio that any two values can have (pairwise ratios)"
-    VECTOR_SETS = "vector sets", "by putting the tables together, keeping only what could still break it (vector sets)"
     BRANCH_AND_BOUND = (
         "branch and bound",
         "by branch and bound, which skips only combinations that are proven unable to break the claim",

@@ -158,7 +158,7 @@ class Requirements:
     def register_claims(self) -> tuple[Register, ...]:
         """Claims of every diversity for readers with a register; empty if that is not demanded."""
         of_each = self.diversity_claims if self.register else ()
-        return tuple(Register(claim, rows_per_person=self.rows_per_person) for claim in of_each)
+        return tuple(Register(**vars(claim)) for claim in of_each)
 
     @property
     def common_diversity(self) -> Diversity | None:

@@ -19,7 +19,7 @@ from marginals.errors import InputError
 from marginals.estimates import Rows, Unjudged, marked
 from marginals.say.answers import answer_lines
 from models.errors import TimeOverError
-from models.graphs.basis import CERTAIN, Basis, Kind
+from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.beside_core import ModelBesideCore
 from models.inference.marginal_model import DrawnTable, MarginalModel
 from models.programs.cell_bounds import CountBounds
@@ -73,7 +73,7 @@ class Answer:
 
     value: the maximum-entropy estimate; nan if there is none. unit: what is counted; empty for other numbers. of: the rows
     that a share or a mean is of. unjudged, cut: values of which a condition cannot be judged, and those that its range cuts
-    through. Kind and bounds are worked out when they are first asked for.
+    through. BasisKind and bounds are worked out when they are first asked for.
 
     >>> from marginals.example import release
     >>> release.mean("age", where="diagnosis=Gout")
@@ -115,12 +115,12 @@ class Answer:
     @property
     def basis(self) -> Basis:
         """Basis of the value: published counts alone if its bounds leave one number."""
-        return CERTAIN if self._basis.kind is not Kind.PUBLISHED and self.exact else self._basis
+        return CERTAIN if self._basis.kind is not BasisKind.PUBLISHED and self.exact else self._basis
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> BasisKind:
         """Kind: published, supported or assumed, as far as published tables back the value; none without a value."""
-        return Kind.NONE if isnan(self.value) else self.basis.kind
+        return BasisKind.NONE if isnan(self.value) else self.basis.kind
 
     @property
     def lower(self) -> float:
@@ -158,7 +158,7 @@ class Answer:
         return None if self.of is None else self.of.rows
 
     def __float__(self) -> float:
-        if self.kind in (Kind.PUBLISHED, Kind.SUPPORTED):
+        if self.kind in (BasisKind.PUBLISHED, BasisKind.SUPPORTED):
             return self.value
         why = "has no estimate, only bounds" if isnan(self.value) else "is assumed, not found in the data"
         raise InputError(f"the answer {why}; write .value if you know that")
@@ -271,8 +271,8 @@ def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | None") -> "pd.Da
 def weakest(bases: Sequence[Basis]) -> Basis:
     """Return what an answer rests on that is made of several: all that one of them takes for granted, else the weakest."""
     if assumed := tuple(dict.fromkeys(group for basis in bases for group in basis.assumed)):
-        return Basis(Kind.ASSUMED, (), assumed)
-    return next((basis for basis in bases if basis.kind is Kind.SUPPORTED), bases[0] if bases else CERTAIN)
+        return Basis(BasisKind.ASSUMED, (), assumed)
+    return next((basis for basis in bases if basis.kind is BasisKind.SUPPORTED), bases[0] if bases else CERTAIN)
 
 
 def drawn(model: MarginalModel, tables: int, seed: int) -> Iterator[DrawnTable]:

@@ -464,16 +464,12 @@ def _nonsensitive_small(published: BundleContent) -> Finding:
     return replace(finding, verdict=Verdict.FAILS, worst=WorstClass(cell.values, cell.levels, count=cell.rows))
 
 
-CORE_ALONE = "the tables without the further ones"
-
-
 def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:
     if not published.collection.is_decomposable:
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
     counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
-    less = {CORE_ALONE: MarginalModel(published.collection)} if published.further else {}
-    return likely_small(model, public, small_below(published), published.deadline.share(3), counted, less)
+    return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:

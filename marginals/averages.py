@@ -21,13 +21,12 @@ from marginals.errors import InputError
 from marginals.estimates import Attributes, Rows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
-from marginals.tables.intervals import LabelNumbers
-from marginals.tables.intervals import Range as LabelRange
+from marginals.tables.intervals import LabelNumbers, Range
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
-from models.programs.nested_counts import NestedCounts, Range
+from models.programs.nested_counts import NestedCounts, ValueRange
 from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class Scale:
         """Return the least and largest numbers of base values under labels without an end, as far as they are stated."""
         low, high = np.full(hierarchy.size(0), -inf), np.full(hierarchy.size(0), inf)
         for label, meaning in self.meanings.items() if self.values is None else ():
-            range_, stated = LabelRange.of(label), LabelRange.of(meaning)
+            range_, stated = Range.of(label), Range.of(meaning)
             if (
                 range_ is not None
                 and stated is not None
@@ -208,7 +207,7 @@ class Amounts:
         """True if one published table shows the attribute and the condition, so that every bound is approached."""
         return self._finest < self._hierarchy.height and bool(self.rows.by({self.attribute: self._finest}).sharp)
 
-    def mean_range(self) -> Range | None:
+    def mean_range(self) -> ValueRange | None:
         """Certain bounds of the mean; None if no row has a number in any table."""
         low, high = self._ends
         ends = [self.nested.extreme_ratios(self._costs(end), self._counted) for end in (low, high)]
@@ -216,23 +215,23 @@ class Amounts:
             return None
         return self._with_open_ends(ends[0].lower, ends[1].upper)
 
-    def total_range(self) -> Range:
+    def total_range(self) -> ValueRange:
         """Certain bounds of the sum."""
         low, high = (self.nested.extremes(self._costs(end)) for end in self._ends)
         return self._with_open_ends(low.lower, high.upper)
 
-    def _with_open_ends(self, lower: float, upper: float) -> Range:
+    def _with_open_ends(self, lower: float, upper: float) -> ValueRange:
         is_below, is_above = self._open
-        return Range(-inf if is_below.any() else lower, inf if is_above.any() else upper)
+        return ValueRange(-inf if is_below.any() else lower, inf if is_above.any() else upper)
 
-    def quantile_range(self, probability: float) -> Range | None:
+    def quantile_range(self, probability: float) -> ValueRange | None:
         """Certain bounds of the quantile; None if no row has a number in any table."""
         low, high = self._ends
         present = self.nested.levels[0][1][: len(low)] > 0
         lows, highs = np.unique(low[present]), np.unique(high[present])
         if not len(lows) or self.nested.extreme_ratios(0 * self._counted, self._counted) is None:
             return None
-        return Range(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
+        return ValueRange(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
 
     def _first(self, candidates: FloatArray, ends: FloatArray, probability: float, side: int) -> float:
         first, last = 0, len(candidates) - 1
@@ -330,7 +329,7 @@ def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -
     return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
 
 
-def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], Range | None]) -> Answer:
+def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], ValueRange | None]) -> Answer:
     def bounds() -> Bounds:
         range_ = ends()
         assert range_ is not None, "where nothing is possible nothing is expected"

@@ -24,14 +24,14 @@ from models.inference.two_by_two import (
     ODDS_RATIO,
     RISK_DIFFERENCE,
     RISK_RATIO,
-    Comparison,
+    Effect,
     are_sums_known,
     extremes,
     ratio,
     share_bounds,
     tighten,
 )
-from models.programs.nested_counts import Range
+from models.programs.nested_counts import ValueRange
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,12 +82,12 @@ class _Groups:
         return rows.and_of(_negated(self.outcome)) if len(self.outcome) == 1 else None
 
     def bounds(self) -> FloatArray:
-        def split(rows: Rows, most: Range | None = None) -> tuple[Range, Range, Range]:
+        def split(rows: Rows, most: ValueRange | None = None) -> tuple[ValueRange, ValueRange, ValueRange]:
             whole = _range(rows)
             return _range(rows.and_of(self.outcome)), _range(self.without(rows), most or whole), whole
 
         first, second = split(self.first), split(self.second)
-        anything = Range(0, first[-1].upper + second[-1].upper)
+        anything = ValueRange(0, first[-1].upper + second[-1].upper)
         both = split(self.rows, anything) if self.against is None else (anything, anything, anything)
         return np.array([first, second, both], dtype=np.float64)
 
@@ -159,12 +159,12 @@ def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
     return Distinction(NO_LEVEL, told.separating_level) if meaning.cut.any() else told
 
 
-def _range(rows: Rows | None, otherwise: Range | None = None) -> Range:
+def _range(rows: Rows | None, otherwise: ValueRange | None = None) -> ValueRange:
     if rows is None:
         assert otherwise is not None
-        return Range(0, otherwise.upper)
+        return ValueRange(0, otherwise.upper)
     bounds = rows.bounds()
-    return Range(bounds.lower, bounds.upper)
+    return ValueRange(bounds.lower, bounds.upper)
 
 
 def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "pd.DataFrame":
@@ -177,7 +177,7 @@ def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | 
     return frame_of(answers, pd.Index(names))
 
 
-def _compared(groups: _Groups, basis: Basis, comparison: Comparison) -> Answer:
+def _compared(groups: _Groups, basis: Basis, comparison: Effect) -> Answer:
     def bounds() -> Bounds:
         found = groups.bounds()
         ends = extremes(found, comparison)
@@ -198,7 +198,7 @@ def share(model: MarginalModel, part: Where, where: Where) -> Answer:
     if not whole.upper:
         raise InputError("no row with these values is possible, so there is nothing to take a share of")
     outside = rows.and_of(_negated(meant)) if len(meant) == 1 else None
-    ends = Range(*map(float, share_bounds(within, _range(outside, whole), whole)))
+    ends = ValueRange(*map(float, share_bounds(within, _range(outside, whole), whole)))
 
     def ask(table: MarginalModel) -> float:
         return ratio(table.expected_in(inside.estimated), table.expected_in(rows.estimated))

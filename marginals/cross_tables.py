@@ -10,7 +10,7 @@ from marginals.errors import InputError
 from marginals.estimates import Attributes, Rows, as_margin, categories, cells_of, free_name, marked
 from marginals.tables.intervals import numbers_at
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
-from models.graphs.basis import CERTAIN, Basis, Kind
+from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import share_bounds
@@ -53,7 +53,7 @@ def table(
     if normalize is not None:
         value = _shares_of(value, _groups(codes, {"rows": down, "columns": across, "all": ()}[normalize]))
     if not is_judged:
-        value, kinds = np.full(len(cells), np.nan), np.full(len(cells), Kind.NONE.value, dtype=object)
+        value, kinds = np.full(len(cells), np.nan), np.full(len(cells), BasisKind.NONE.value, dtype=object)
     told: dict[str, Any] = {"value": value}
     if bounds:
         found = _bounds(meant, down, across, normalize)
@@ -62,7 +62,7 @@ def table(
         is_exact = lower == upper
         if is_exact.all():
             basis = CERTAIN
-        kinds = np.where(is_exact, Kind.PUBLISHED.value, kinds)
+        kinds = np.where(is_exact, BasisKind.PUBLISHED.value, kinds)
         told = {"value": np.where(is_exact, lower, value), "lower": lower, "upper": upper}
     told |= {"kind": kinds}
     alike = covered_by(model, margin, basis)
@@ -154,7 +154,7 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     covered = {}
     for attribute, level in levels.items():
         level_shown = min((margin[attribute] for margin in basis.margins if attribute in margin), default=level)
-        if basis.kind is Kind.SUPPORTED and level_shown > level:
+        if basis.kind is BasisKind.SUPPORTED and level_shown > level:
             hierarchy = model.domain.hierarchy(attribute)
             parents = hierarchy.lift(level, level_shown)
             several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1

@@ -8,7 +8,6 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from marginals.deadline import ENOUGH
 from marginals.errors import InputError, WorkerLostError
 
 Part = TypeVar("Part")
@@ -92,8 +91,7 @@ def _take(work: Callable[[Any], Any]) -> None:
     _taken[:] = [work]
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
-            is_others = number in (signal.SIGINT, ENOUGH)  # of a terminal, and of the window
-            signal.signal(number, signal.SIG_IGN if is_others else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)  # a terminal's
 
 
 def _do(part: Any) -> Any:

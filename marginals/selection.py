@@ -295,6 +295,7 @@ Again = Callable[[ContingencyTable], SelectedModel]
 _NONE_BETTER = "no decomposable model is better"
 
 _TAKEN_OUT = {
+    "junction_tree": "model.junction_tree() is it",
     "average": "bootstrap(100) says how sure each edge is",
     "plot": "networkx.draw_networkx(selected.graph) draws it",
     "to_release": "marginals.publish(table, marginals.Policy(base='none', must_publish=[{'a': 0, 'b': 0}])) demands cliques",
@@ -336,17 +337,6 @@ class Selection(SelectedModel):
     def domain(self) -> Domain:
         """The attributes with their values."""
         return self.rows.domain
-
-    @property
-    def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
-        """The junction tree, of networkx: nodes are cliques, edges carry `separator`; a forest where parts stand apart."""
-        order = self.domain.attributes.index
-        tree: nx.Graph[tuple[str, ...]] = nx.Graph()
-        names = {margin: tuple(sorted(margin, key=order)) for margin in self.tree.margins}
-        tree.add_nodes_from(names.values())
-        for a, b in self.tree.graph().edges:
-            tree.add_edge(names[a], names[b], separator=tuple(sorted({*a} & {*b}, key=order)))
-        return tree
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:

@@ -73,8 +73,8 @@ from models.search.selection import Limits as Limits
 from models.search.selection import select as select
 
 # no joint_contradiction any more: disagreements names the counts on which two tables disagree
+# no Measure any more: a wanted margin is judged by its KL divergence
 # no window any more: repeat the search on resampled tables, as marginals.Selection.bootstrap does
-from models.search.wanted import Measure as Measure
 from models.search.wanted import WantedAnalyses as WantedAnalyses
 from models.search.wanted import WantedMargin as WantedMargin
 from models.tables.contingency_table import Cells as Cells

@@ -77,13 +77,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Costs(config.getoption("--costs")))
 
 
-@pytest.fixture(autouse=True)
-def _only_engines_that_are_installed(request: pytest.FixtureRequest) -> None:
-    case = getattr(request.node, "callspec", None)
-    if case and case.params.get("engine") == "duckdb":
-        pytest.importorskip("duckdb")
-
-
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of the real tables (Adult, Nursery): MARGINALS_DATA, or ../shared/data."""

@@ -220,19 +220,19 @@ def test_a_release_is_verified_and_asked_without_frames_scipy_and_networkx(has_r
     assert printed.splitlines()[-1] == "", printed
 
 
-def test_what_duckdb_counts_is_published_without_pandas(tmp_path: Path) -> None:
+def test_parquet_is_published_without_pandas(tmp_path: Path) -> None:
     duckdb = pytest.importorskip("duckdb")
     rows = "SELECT i % 2 AS sex, i % 3 AS illness, i % 5 + 0.5 AS weight FROM range(600) AS numbers(i)"
     duckdb.execute(f"COPY ({rows}) TO '{tmp_path / 'people.parquet'}' (FORMAT parquet)")
     sections = (
-        f"[data]\npath = '{tmp_path / 'people.parquet'}'\nengine = 'duckdb'",
+        f"[data]\npath = '{tmp_path / 'people.parquet'}'",
         "[attributes.sex]\nrole = 'quasi-identifier'\n[attributes.illness]\nrole = 'sensitive'",
         "[privacy]\nk_link = 5\ndiversity = 'none'",
     )
     (tmp_path / "release.toml").write_text("\n".join(sections))
     command = ["publish", str(tmp_path / "release.toml"), "--out", str(tmp_path / "release"), "--json"]
     main = "from marginals.commands.main import main\n"
-    assert "duckdb" in (loaded := loaded_by(f"{main}main({command!r}, standalone_mode=False)"))
+    assert "pyarrow" in (loaded := loaded_by(f"{main}main({command!r}, standalone_mode=False)"))
     assert "pandas" not in loaded
 
 

@@ -168,28 +168,18 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing gives cause for concern.
-
-        No more is certain than that people exist, and all is understood, decided and without contradiction. Joint
-        tables that are too large count as undecided.
-        """
+        """Return whether no more follows than that people exist, and all is understood, decided and consistent."""
         more = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
         is_open = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
         return not more and not is_open and not self.spec.doubts
 
     @property
     def not_examined(self) -> tuple[NotExamined, ...]:
-        """Parts of the tables of which nothing was concluded.
-
-        First come parts that were not understood, which leave no all-clear.
-        """
+        """Parts of the tables of which nothing was concluded, first those that were not understood."""
         return tuple(_not_examined(self))
 
     def bounds(self) -> "pd.DataFrame":
-        """Bounds of each withheld or rounded cell, one row each.
-
-        `most` is missing where a cell has no upper bound.
-        """
+        """Bounds of each withheld or rounded cell, one row each; `most` is missing without an upper bound."""
         import pandas as pd  # slow to import, and few need it
 
         rows = [{"people": part.people, **row} for part in self.parts for row in part.bounds_of_withheld()]
@@ -307,31 +297,9 @@ def audit(
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    result = _audit(used, deadline, run)
-    apart = _apart(used, result.parts) if spec is None else None
-    return result if apart is None else _audit(apart, deadline, run)
-
-
-def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
-    parts = read_tables(spec)
-    spec = replace(spec, doubts=(*(finding for part in parts for finding in part.revealed), *spec.doubts))
-    return Audit(spec, tuple(_audited(part, spec, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
-
-
-def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
-    # The spec by which each table is read by itself, where two disagree that are guessed to be about the same people.
-    for part in parts:
-        for pair in part.disagreements:
-            one, other = (part.linked.names[table] for table in pair.tables)
-            if one != other:
-                sentence = (
-                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
-                    f"{cell_name(part.linked, pair.cell)}; each is read by itself."
-                )
-                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
-                doubts = (*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
-                return replace(spec, tables=tables, doubts=doubts)
-    return None
+    parts = read_tables(used)
+    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
+    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
@@ -398,11 +366,7 @@ def cell_name(linked: LinkedTables, cell: int) -> str:
 
 
 def ends_in_words(ends: tuple[int, int]) -> str:
-    """A range of counts.
-
-    >>> ends_in_words((3, 3)), ends_in_words((1, 4)), ends_in_words((2, 2**60)), ends_in_words((0, 2**60))
-    ('3', '1 to 4', '2 or more', 'unknown')
-    """
+    """A range of counts."""
     low, high = ends
     if high >= UNBOUNDED:
         return f"{low:,} or more" if low else "unknown"

@@ -127,10 +127,7 @@ def _merged(one: CountedHierarchy, other: CountedHierarchy) -> CountedHierarchy 
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
-    """Return the same marginals over hierarchies that hold those of the collection.
-
-    Raises MarginalsError where a hierarchy does not hold its own.
-    """
+    """Return the same marginals over hierarchies that hold those of the collection. Raises MarginalsError."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
     levels = _common_levels(collection, hierarchies)
     return _collection([recoded(table, domain, levels) for table in collection.tables])
@@ -153,9 +150,7 @@ def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHier
 
 
 def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
-    """Return the same table in another domain. `levels`: for each attribute the levels of the domain that correspond to
-    its own.
-    """
+    """Return the same table in another domain. `levels`: those of the domain for each level of an attribute."""
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
         level = table.margin[attribute]
@@ -179,10 +174,7 @@ class OverTable(NamedTuple):
 
 
 def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
-    """Marginals over the hierarchies of their table, and the table with the names of the release for fitted groups.
-
-    Raises InputError for another table.
-    """
+    """Marginals over the hierarchies of their table, and that with the release's names. Raises InputError."""
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
     everything = published.everything
     if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
@@ -360,9 +352,7 @@ class TablePair:
 
     @property
     def assumption(self) -> str:
-        """Reason why a small difference may prove nobody, as the releases of both tables declare; empty where one does
-        not.
-        """
+        """Reason why a small difference may prove nobody, if the releases of both tables declare it; else empty."""
         is_known = all(bundle.turnover_known for bundle in self.bundles)
         if self.claimed is None or (self.least or 0) > self.claimed or not is_known:
             return ""
@@ -373,9 +363,7 @@ class TablePair:
 
     @property
     def parts(self) -> str:
-        """Note that the two tables are of different parts of a table, and the meaning of a difference; empty for the
-        same part.
-        """
+        """Note that the two tables are of different parts of a table; empty for the same part."""
         first, second = ({bundle.where for _, bundle in table.bundles} for table in (self.earlier, self.later))
         if first == second:
             return ""

@@ -20,10 +20,8 @@ import click
 
 from marginals.deadline import (
     ANSWERED,
-    ENOUGH,
     PHASES,
     PROGRESS_IN_LINES,
-    SEARCH_CLOCK,
     VERIFYING,
     end_timer,
     stopped_after,
@@ -185,7 +183,7 @@ class ProgressBars:
     """Bars, one a task, shown only while standard error is a terminal and the output is not read by a program.
 
     If the variable MARGINALS_PROGRESS is "lines", JSON lines take their place, ten a second at most, such as
-    {"task": "collections", "done": 120, "total": 0}. Then SIGUSR1 ends a search with the best so far.
+    {"task": "collections", "done": 120, "total": 0}.
     """
 
     def __init__(self, wanted: bool) -> None:
@@ -196,8 +194,6 @@ class ProgressBars:
 
     def __enter__(self) -> "Progress":
         PHASES.begin("", anew=True)
-        if self._in_lines and ENOUGH is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
         return self._tell
 
     def _tell(self, task: str, done: int, total: int) -> None:

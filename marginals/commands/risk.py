@@ -93,7 +93,7 @@ def risk(
     """
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
-    from marginals.say.risk import RiskReport
+    from marginals.say.risk import RiskReport, risk_lines
 
     if click.get_current_context().args:
         raise InputError(f"the risk of a release is not calculated any more: {REPLACED['risk of a release']}")
@@ -118,7 +118,7 @@ def risk(
     if as_json:
         print_json(plain(report))
         return
-    click.echo(str(report))
+    print_lines(risk_lines(report))
     if configured.source.unit.declared not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:

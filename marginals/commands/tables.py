@@ -75,7 +75,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
         print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
-        print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
+        print_lines(reidentification_lines(assessed.reidentification))
         if eligible:
             print_lines(eligibility_lines(assessed.eligible))
         print_sentences(finding_sentences(assessed.checks))
@@ -314,7 +314,7 @@ def init(
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
-    from marginals.config.guessed_table import Chosen
+    from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
 
@@ -322,7 +322,7 @@ def init(
     sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
     header, person = _header_lines(options["header"]), options["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(
+    chosen = Choices(
         sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
     )
     PHASES.begin("guessing", anew=True)
@@ -336,7 +336,6 @@ def init(
     if as_json:
         described = config.guessed.table
         more = {
-            "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal if described.decimal_why else None,
         }
@@ -366,7 +365,6 @@ def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterab
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
     yield from _reading_lines(config)
     if verbose:
-        yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
         yield from (f"{guess.role.value:>16}  {column_name(name)}: {guess.why}" for name, guess in guesses.items())
     for role in () if verbose else Role:
         names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
@@ -377,7 +375,7 @@ def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterab
 
 
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.config.cells import missing_in_words
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table

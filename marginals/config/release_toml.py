@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
+from io import StringIO
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, open_regular, reading
+from marginals.files import bounded_content, reading
 from marginals.keys import (
     ANY,
     FLAG,
@@ -42,7 +42,6 @@ from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import NO_DIVERSITY, Policy
 from marginals.publishing.population import Population
-from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
 from marginals.risk.rules import DisclosureRule, disclose
@@ -65,7 +64,7 @@ _WEIGHT_OR_COLUMN = Key(
 )
 _TABLES = Key(are(is_table), "be a list of tables", default=())
 
-_SAME = ("missing", "domain", "engine", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
+_SAME = ("missing", "domain", "separator", "encoding", "header", "sheet", "counts", "decimal", "person",
          "one_row", "rows_per_person", "impossible")  # fmt: skip
 _OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
                "min_published_cell")  # fmt: skip
@@ -98,7 +97,7 @@ KEYS: Mapping[str, Keys] = {
     "base": {
         "table": Key(
             lambda base: isinstance(base, str | dict),
-            'be "auto", "best", "none", a CSV file or a table of levels',
+            'be "auto", "best", "none" or a table of levels',
             default="auto",
         )
     },
@@ -305,7 +304,7 @@ def config_of(path: Path, text: str) -> Config:
     return replace(config, unconfirmed=guesses_in(text, config.source.attributes))
 
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES, _MOST_BYTES_OF_A_HIERARCHY = 1 << 20, 1 << 26
 
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
@@ -327,8 +326,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         _section(content.get(name, {}), name) for name in ("release", "data", "privacy", "base", "search")
     )
     table = base["table"]
-    if isinstance(table, str) and is_file(table):
-        table = str(folder / table)
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
@@ -459,19 +456,9 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     """
     path = path_of(path)
     try:
-        with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
-            lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = csv.reader(_bounded(lines), delimiter=";")
+        with reading("hierarchy file", path, "semicolons"):
+            lines = StringIO(bounded_content(path, _MOST_BYTES_OF_A_HIERARCHY).decode("utf-8-sig"), newline="")
+            rows = csv.reader(lines, delimiter=";")
             return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
-
-
-def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    while line := lines.readline(_MOST_CHARACTERS_OF_A_LINE):
-        if len(line) == _MOST_CHARACTERS_OF_A_LINE:
-            raise csv.Error("a line is too long")
-        yield line
-
-
-_MOST_CHARACTERS_OF_A_LINE = 1 << 20

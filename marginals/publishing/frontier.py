@@ -99,7 +99,7 @@ def _found(table: Table, policy: Policy) -> dict[str, Any]:
         "gap": np.nan if result.gap is None else result.gap,
         "optimal": result.optimal,
         "margins": len(result.cliques),
-        "base": search.base is not None and all(any(not m & ~c for c in result.cliques) for m in search.base.masks),
+        "base": search.base is not None and all(any(not m & ~c for c in result.cliques) for m in search.base),
         "seconds": time.perf_counter() - begun,
         "reason": "",
     }

@@ -18,7 +18,6 @@ from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, o
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
-from marginals.recoding.recoded_file import is_file
 from marginals.tables.attribute import MISSING, Harm
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
@@ -88,8 +87,7 @@ class Policy:
     every sensitive attribute, "public" or "entropy:6"; or by attribute, {"job": "entropy:6", "diagnosis": ["entropy:6",
     "none"]}, where a list has one for each level from 0; or a criterion itself. "none" demands none on purpose; where
     nothing is said, nothing that is sensitive is published. base: the anonymized table that the collection must
-    contain, "best", "none", "auto", a level for each attribute, or a CSV file of one that is published already. start:
-    "independence" or "nothing".
+    contain, "best", "none", "auto" or a level for each attribute. start: "independence" or "nothing".
     max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
     must_publish, must_not_publish: margins that can or cannot be derived from published ones. alone: sensitive
     attributes that have a table of their own only. wanted: a `Wanted` for each analysis. time_limit: seconds. rules:
@@ -113,8 +111,8 @@ class Policy:
     base: str | Mapping[str, int] = setting(
         "auto",
         Key(
-            lambda base: base in BASES or is_file(base) if isinstance(base, str) else isinstance(base, Mapping),
-            'be "auto", "best", "none", a CSV file, or a level for each attribute, such as {"age": 1}',
+            lambda base: base in BASES if isinstance(base, str) else isinstance(base, Mapping),
+            'be "auto", "best", "none" or a level for each attribute, such as {"age": 1}',
         ),
     )
     strategy: GivenStrategy = "auto"

@@ -58,10 +58,7 @@ class InducedBound:
     """
 
     def __init__(self, requirement: Functional, levels: IndexArray, rows: int) -> None:
-        """Scale a requirement with the induction of the published values.
-
-        `levels`: levels of these values, falling. `rows`: most rows of a class.
-        """
+        """Scale a requirement. `levels`: of the published values, falling. `rows`: most rows of a class."""
         if requirement.induction is None or len(requirement.induction.shares) != len(levels):
             raise ValueError("the requirement must say what each published value induces")
         if np.any(np.diff(levels) > 0):
@@ -388,10 +385,7 @@ def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
 
 
 def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
-
-    Levels that merge nothing count as the finest equal level. Raises InputError where they take more than `MOST_LOOKS`.
-    """
+    """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6)."""
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     rows, nodes = len(table.base_counts), lattice_nodes(table.cube, axes)
     most = MOST_LOOKS // (rows + _FOR_LEVELS)

@@ -212,10 +212,7 @@ class HarmModel:
         return Harm(self.sensitivity(space, people), missed)
 
     def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
-        """The sensitivity of what is disclosed of some people, in the order of their rows.
-
-        Raises InputError for personal weights of unknown people or that are no numbers, and as `shares_of`.
-        """
+        """The sensitivity of what is disclosed of some people, in the order of their rows. Raises InputError."""
         if self.weights is None:
             return Constant(1.0)
         attributes = space.domain.attributes
@@ -423,10 +420,7 @@ class RiskAssessment:
         return np.stack([linkage_losses(records, public, links, dictionary, harm) for dictionary in dictionaries])
 
     def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
-        """The best disclosure of each row, whatever the rules (LSFB09 section 4), without linkage.
-
-        Raises InputError for a utility that no row can have.
-        """
+        """The best disclosure of each row, whatever the rules (LSFB09 section 4), without linkage."""
         rows, levels = np.arange(len(self.originals)), 0 * self.originals.space.heights
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
@@ -438,10 +432,7 @@ class RiskAssessment:
         return best_of_each(self.problem, objective, progress)
 
     def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> Optimum:
-        """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
-
-        Raises InputError without a frontier, or if no disclosure with a finite risk is allowed.
-        """
+        """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage."""
         self._require_frontier()
         try:
             return best_on_average(self.problem, objective, progress)
@@ -453,15 +444,12 @@ class RiskAssessment:
             raise InputError("a frontier and means are of the risk expected over the dictionaries, not of the worst")
         if (vectors := prod(height + 1 for height in self.originals.space.heights.tolist())) > MAX_VECTORS:
             raise InputError(
-                f"a frontier over {vectors:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "
-                'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
+                f"a frontier over {vectors:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit. "
+                'Give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
 
     def frontier(self, points: int | None = None, progress: Progress = unwatched) -> Frontier:
-        """The least risk for each mean utility, without linkage. Raises InputError if there is none.
-
-        points: how many of its vertices to keep at most; without it, all. progress: told of combinations of levels.
-        """
+        """The least risk for each mean utility, without linkage. points: how many vertices to keep at most; else all."""
         self._require_frontier()
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)

@@ -1,15 +1,13 @@
 """Risks of rows in words: attackers, the best disclosure, and the frontier of risk and utility."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from checks.risk.disclosure import Frontier, Optimum
 from checks.risk.harm import LeastRisk, MostUtility
 from marginals.names import name_or_star, number_of
-from marginals.results import plain
 from marginals.risk.assessment import TableRisk
 
 _PRINTED = 11
@@ -19,11 +17,10 @@ _WRITTEN = 100
 """Points of a frontier that programs get."""
 
 
-@dataclass(frozen=True, eq=False)
-class RiskReport:
-    """Risk of a table, and the best disclosure and the frontier where they were asked for.
+class RiskReport(NamedTuple):
+    """Risk of a table, with the best disclosure and the frontier if they were asked for.
 
-    on_average: what was asked of the means, if the best disclosure is the best on average. minimax: whether it is chosen
+    on_average: the objective for the means, if the best disclosure is the best on average. minimax: true if it is chosen
     against the worst dictionary.
     """
 
@@ -40,10 +37,10 @@ class RiskReport:
         return f"{'row by row' if self.on_average is None else 'on average over the rows'}{worst}"
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values; null stands for infinite, and for parts that were not computed."""
-        payload: dict[str, Any] = {"table": self.table, "optimum": None, "frontier": None}
+        """Return plain values; null stands for infinite, and for parts that were not computed."""
+        optimum = frontier = None
         if (best := self.optimum) is not None:
-            payload["optimum"] = {
+            optimum = {
                 "risk": best.risk,
                 "utility": best.mean_utility,
                 "impossible": (~best.allowed).sum(),
@@ -54,45 +51,44 @@ class RiskReport:
             }
         if self.frontier is not None:
             few = self.frontier.thinned(_WRITTEN)
-            points = zip(few.utility.tolist(), few.risk.tolist(), few.price.tolist())
-            payload["frontier"] = [dict(zip(("utility", "risk", "price"), point)) for point in points]
-        return {**plain(payload)}
+            points = zip(few.utility, few.risk, few.price)
+            frontier = [dict(zip(("utility", "risk", "price"), point)) for point in points]
+        return {"table": self.table, "optimum": optimum, "frontier": frontier}
 
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
 
-    def _lines(self) -> Iterator[str]:
-        table = self.table
-        yield f"{number_of(len(table.utility), 'record')} disclosed, mean utility {table.mean_utility:.3f}, against"
-        for of in table.dictionaries:
-            whose = "" if of.identified_right is None else f", their own for {of.identified_right:,}"
-            yield (
-                f"  {of.name}: risk {of.risk:.4g}, largest loss {of.largest_loss:.4g}, identified "
-                f"{100 * of.identification_probability:.2f}% on average if they are in it, one entry fits "
-                f"{of.identified:,}{whose}"
-            )
-        for of in table.dictionaries:
-            if of.linked_risk is not None:
-                yield f"  {of.name}, after linkage with public records: risk {of.linked_risk:.4g}"
-        linkage = "" if table.linked_bayes_risk is None else " without linkage"
-        for of in table.dictionaries:
-            if of.is_upper_bound:
-                more = "no dictionary of the same people and more, in no finer values, gives a larger risk"
-                yield f"  {of.name}: {more}{linkage}"
-        if len(table.dictionaries) > 1:
-            worst = table.worst_case_risk
-            yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
-        if self.optimum is not None:
-            means = f"risk {self.optimum.risk:.4g}, mean utility {self.optimum.mean_utility:.3f}"
-            yield f"Best disclosure{linkage}, {self.how}: {means}"
-            yield from _optimum_lines(self.optimum, self.on_average)
-        if self.frontier is not None:
-            yield f"Least risk{linkage} for each mean utility:"
-            few = self.frontier.thinned(_PRINTED)
-            yield "   utility  risk        price of more"
-            for utility, risk, price in zip(few.utility, few.risk, few.price):
-                yield f"  {utility:8.3f}  {risk:<10.4g}  {f'{price:.4g}' if np.isfinite(price) else '-'}"
-            yield "  The price is the risk that one more step of utility costs: what --price takes."
+def risk_lines(report: RiskReport) -> Iterator[str]:
+    """Yield the risk under each dictionary, the best disclosure, and the frontier."""
+    table, best = report.table, report.optimum
+    yield f"{number_of(len(table.utility), 'record')} disclosed, mean utility {table.mean_utility:.3f}, against"
+    for of in table.dictionaries:
+        whose = "" if of.identified_right is None else f", their own for {of.identified_right:,}"
+        yield (
+            f"  {of.name}: risk {of.risk:.4g}, largest loss {of.largest_loss:.4g}, identified "
+            f"{100 * of.identification_probability:.2f}% on average if they are in it, one entry fits "
+            f"{of.identified:,}{whose}"
+        )
+    for of in table.dictionaries:
+        if of.linked_risk is not None:
+            yield f"  {of.name}, after linkage with public records: risk {of.linked_risk:.4g}"
+    linkage = "" if table.linked_bayes_risk is None else " without linkage"
+    for of in table.dictionaries:
+        if of.is_upper_bound:
+            more = "no dictionary of the same people and more, in no finer values, gives a larger risk"
+            yield f"  {of.name}: {more}{linkage}"
+    if len(table.dictionaries) > 1:
+        worst = table.worst_case_risk
+        yield f"  all of these{linkage and f',{linkage}'}: Bayes risk {table.bayes_risk:.4g}, worst case {worst:.4g}"
+    if best is not None:
+        means = f"risk {best.risk:.4g}, mean utility {best.mean_utility:.3f}"
+        yield f"Best disclosure{linkage}, {report.how}: {means}"
+        yield from _optimum_lines(best, report.on_average)
+    if report.frontier is not None:
+        yield f"Least risk{linkage} for each mean utility:"
+        few = report.frontier.thinned(_PRINTED)
+        yield "   utility  risk        price of more"
+        for utility, risk, price in zip(few.utility, few.risk, few.price):
+            yield f"  {utility:8.3f}  {risk:<10.4g}  {f'{price:.4g}' if np.isfinite(price) else '-'}"
+        yield "  The price is the risk that one more step of utility costs: what --price takes."
 
 
 def _optimum_lines(optimum: Optimum, on_average: LeastRisk | MostUtility | None) -> Iterator[str]:

@@ -68,7 +68,6 @@ def likely_counts(rows: DistinctRows) -> str | None:
 
 
 def _without_keys(distinct: Mapping[str, int], rows: int) -> list[str]:
-    """Columns, by their distinct values, without row names and keys, where two or more others are left."""
     groups = [name for name, values in distinct.items() if values < rows]
     return groups if len(groups) > 1 else list(distinct)
 

@@ -6,13 +6,11 @@ UTF-8 is read as it is, and everything else is recoded.
 import codecs
 import csv
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -21,9 +19,8 @@ from typing import BinaryIO, NamedTuple, cast
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.files import open_regular
 from marginals.tables.layout import LOOKED_AT, Header, Layout, Lines, footnote, is_header, likely_header
-from marginals.tables.opening import decompressed, reading
+from marginals.tables.opening import decompressed, not_in_utf8, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -51,11 +48,7 @@ _BLOCK = 1 << 16
 
 
 def is_encoding(name: object) -> bool:
-    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves.
-
-    >>> [is_encoding(name) for name in ("auto", "cp1252", "rot13", "utf-7", "none")]
-    [True, True, False, False, False]
-    """
+    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves."""
     if name == AUTO:
         return True
     try:
@@ -147,7 +140,6 @@ def too_many_columns(name: str) -> InputError:
 
 
 def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
-    _refuse_hole(path)
     with form.text(path) as stream:
         text = stream.read(LONGEST_HEADER + 1)
     if len(text) > LONGEST_HEADER:
@@ -203,26 +195,6 @@ def _likely_separator(path: Path, form: FileForm) -> str:
     return best
 
 
-_HOLE = 4096
-"""Zeros in a row that no text has, in whatever encoding."""
-
-
-def _refuse_hole(path: Path) -> None:
-    """Raise InputError for a sparse file, which may be larger than any disk: readers would read all its zeros."""
-    if not hasattr(os, "SEEK_HOLE"):
-        return
-    with open_regular(path) as stream:
-        size = os.fstat(stream.fileno()).st_size
-        try:
-            hole = os.lseek(stream.fileno(), 0, os.SEEK_HOLE) if size else size
-        except OSError:  # a disk that knows of none
-            return
-        stream.seek(hole)
-        zeros = stream.read(_HOLE)
-    if len(zeros) == _HOLE and not any(zeros):
-        raise InputError(f"{path.name} has a hole, zeros instead of text: it was not written to its end; get it whole")
-
-
 class _Lines(TextIOWrapper):
     """Text of a file in which every line ends, so that no reader takes a file of zeros into memory."""
 
@@ -263,7 +235,7 @@ def likely_form(path: Path, header: Header = None) -> FileForm:
 
 
 def _likely_encoding(path: Path) -> str:
-    # Of encodings of Latin letters that of Windows in Western Europe and America is taken unless words look wrong in it.
+    """UTF-8, else that of Windows in Western Europe and America. Raises InputError if words look wrong in both."""
     if PLAIN.recoded_from(path) is not None:
         return AUTO
     with reading(path):
@@ -274,22 +246,9 @@ def _likely_encoding(path: Path) -> str:
         with decompressed(path) as stream:
             lines_of_file = (line for block in _whole_lines(stream.read, path.name) for line in block.split(b"\n"))
             sample = b"\n".join(islice((line for line in lines_of_file if not line.isascii()), _LIKENESS))[:_BLOCK]
-    guess = "cp1252"
-    if find_spec("charset_normalizer"):
-        from charset_normalizer import from_bytes
-
-        best = from_bytes(sample, cp_isolation=[*_LATIN, *_OTHERS]).best()
-        guess = guess if best is None else best.encoding
-    text, few = sample.decode("cp1252", errors="replace"), sum(byte > 0x7F for byte in sample) < _FEW
-    return "cp1252" if (few or guess in _LATIN) and not _ODD.search(text) else guess
-
-
-_FEW = 8
-"""Fewest bytes beyond ASCII that show a script."""
-
-_LATIN = ("cp1252", "cp1250", "cp1254", "cp1257", "cp850", "mac_roman")
-_OTHERS = ("cp1251", "cp1253", "cp1255", "cp1256", "koi8_r", "shift_jis", "gb18030", "big5", "euc_kr")
-"""Encodings of CSV files, as Python calls them."""
+    if _ODD.search(sample.decode("cp1252", errors="replace")):
+        raise not_in_utf8(path.name)
+    return "cp1252"
 
 
 _ODD = re.compile(
@@ -301,22 +260,14 @@ Another one is a capital letter that ASCII lacks after a small letter.
 """
 
 
-# One pass over the bytes finds most files without a fault; others are parsed here. Some engines fill broken rows up, others
-# pass over stray quotes.
+# One pass over the bytes finds most files without a fault; others are parsed here, because pandas fills broken rows up.
 
 
-class Scan(NamedTuple):
-    """Result of one pass over a CSV file: a refusal, and whether its lines end in several ways."""
-
-    refusal: InputError | None = None
-    has_mixed_ends: bool = False
-
-
-def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
-    """Look at all bytes of a CSV file, which engines read by its layout."""
+def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None:
+    """Return the refusal of what a CSV file holds besides rows, after one pass over its bytes; None for a file of rows."""
     special = np.zeros(256, dtype=bool)
     special[list(f'\r\n"{layout.separator}'.encode())] = True
-    is_suspect, headers, last, ends = False, 0, b"", Counter[bytes]()
+    is_suspect, headers, last, breaks = False, 0, b"", 0
     line = layout.line.encode()
     pattern = re.compile(rb"(?:\A|[\r\n])" + re.escape(line) + rb"(?=[\r\n]|\Z)")
     try:
@@ -329,18 +280,16 @@ def scan(path: Path, form: FileForm, layout: Layout) -> Scan:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
                     places = np.flatnonzero(codes == _QUOTE)
                     is_suspect |= not (special[codes[places - 1]] | special[codes[places + 1]]).all()
-                    breaks = np.flatnonzero((codes == 10) | (codes == 13))
-                    is_suspect |= bool((np.searchsorted(places, breaks) % 2).any())
+                    ends = np.flatnonzero((codes == 10) | (codes == 13))
+                    is_suspect |= bool((np.searchsorted(places, ends) % 2).any())
                 is_suspect |= b"\0" in block
                 headers += len(pattern.findall(block)) if line and line in block else 0
-                returns = block.count(b"\r")
-                both = block.count(b"\r\n") if returns else 0
-                ends += Counter({b"\r\n": both, b"\r": returns - both, b"\n": block.count(b"\n") - both})
+                breaks += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
                 last = (last + block)[-_BLOCK:]
     except InputError as error:
-        return Scan(error)
+        return error
     refusal = broken_row(path, form) if is_suspect or headers > 1 else None
-    return Scan(refusal or _note_below(path.name, layout, last, ends.total()), len(+ends) > 1)
+    return refusal or _note_below(path.name, layout, last, breaks)
 
 
 _QUOTE = ord('"')
@@ -389,15 +338,7 @@ _OPEN_QUOTE = "has a quoted field that does not end"
 
 
 def broken_row(path: Path, form: FileForm) -> InputError | None:
-    r"""Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "people.csv"
-    ...     _ = path.write_text("age,sex\n31,f\n4")
-    ...     print(broken_row(path, FileForm()))
-    line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
-    """
+    """Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row."""
     try:
         layout = form.layout(path)
         with reading(path), form.text(path) as lines:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime, timedelta
-from functools import reduce
+from itertools import chain
+from math import inf
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
@@ -15,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
-from marginals.tables.spellings import cell_text
+from marginals.tables.spellings import BLANKS, cell_text
 from marginals.tables.values import NumberFormat, missing_among
-from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
+from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ def text_of(value: Any) -> str | None:
     """Return the normal text of a value of any type, the same from every source; None for null and NaN.
 
     Floats that are whole numbers look as such; times with a zone are local times, and midnight is its day.
-
-    >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
-    ['37', '37', '0.5', 'True', '037', None]
     """
     if value is None or value != value:
         return None
@@ -89,7 +87,6 @@ class DistinctRows:
         return cls(values, {column: codes for column, (codes, _) in coded.items()}, np.ones(length, dtype=np.int64))
 
     def __len__(self) -> int:
-        """Number of distinct rows."""
         return len(self.counts)
 
     def taken(self, counts: CountArray) -> "DistinctRows":
@@ -103,25 +100,31 @@ class DistinctRows:
         return DistinctRows.of(values, {column: self.codes[column] for column in values}, self.counts)
 
 
-def merged(parts: Iterable[DistinctRows]) -> DistinctRows:
-    """Return the distinct rows of several parts of one table, one at least. Only two are held at a time."""
-    return reduce(lambda first, second: concatenated(first, second).without(()), parts)
+def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
+    """Return the distinct rows of one or more parts of a table; of some parts alone if these have more than `most`."""
+    found: list[DistinctRows] = []  # the distinct rows of the first parts
+    waiting: list[DistinctRows] = []
+    for part in parts:
+        waiting.append(part)
+        if not found or sum(map(len, waiting)) >= len(found[0]):  # so that each row is sorted a few times only
+            found, waiting = [concatenated([*found, *waiting]).without(())], []
+            if len(found[0]) > most:
+                break
+    return concatenated([*found, *waiting]).without(()) if waiting else found[0]
 
 
-def concatenated(first: DistinctRows, second: DistinctRows) -> DistinctRows:
-    """Return the rows of one part and then those of another, alike ones apart."""
+def concatenated(parts: Sequence[DistinctRows]) -> DistinctRows:
+    """Return the rows of one part after those of another, alike ones apart."""
     values: dict[str, Values] = {}
     codes: dict[str, CodeArray] = {}
-    for column, value in first.values.items():
-        place = {text: i for i, text in enumerate(dict.fromkeys([*value, *second.values[column]]))}
+    for column in parts[0].values:
+        place = {text: i for i, text in enumerate(dict.fromkeys(chain(*(part.values[column] for part in parts))))}
+        kind = smallest_code_dtype(len(place))
         values[column] = list(place)
         codes[column] = np.concatenate(
-            [
-                np.array([place[text] for text in part.values[column]], dtype=np.intp)[part.codes[column]]
-                for part in (first, second)
-            ]
+            [np.array([place[t] for t in part.values[column]], dtype=kind)[part.codes[column]] for part in parts]
         )
-    return DistinctRows(values, codes, np.concatenate([first.counts, second.counts]))
+    return DistinctRows(values, codes, np.concatenate([part.counts for part in parts]))
 
 
 class Source(Protocol):
@@ -152,13 +155,9 @@ class InOrder(ABC):
         The name is empty if there is one file. Raises InputError if a part cannot be read.
         """
 
-    def rows_in_order(self, columns: Sequence[str]) -> Iterator[DistinctRows]:
-        """Read all rows of some columns in parts."""
-        return (rows for _, rows in self.parts(columns))
-
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """Return the distinct rows of some columns."""
-        return merged(DistinctRows.of(rows.values, rows.codes, rows.counts) for rows in self.rows_in_order(columns))
+    def distinct_rows(self, columns: Sequence[str], most: float = inf) -> DistinctRows:
+        """Return the distinct rows of some columns; only some rows if they are more than `most`."""
+        return merged((rows for _, rows in self.parts(columns)), most)
 
     def place(self, column: str, text: str) -> str | None:
         """Return the first row with a value, and the file if there are several."""
@@ -183,31 +182,27 @@ def is_of_arrow(column: "pd.Series[Any]") -> bool:
     return hasattr(column.dtype, "pyarrow_dtype")
 
 
-LONGEST_BLANK = 8
-_BLANKS = ("", "\t", *(" " * length for length in range(1, LONGEST_BLANK + 1)))
-
-
 def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of a frame that have some value: one without any, as a line of commas, is about nobody."""
-    for name in [name for name, kind in frame.dtypes.items() if str(kind).startswith("string_view")]:
-        import pyarrow as pa  # pandas can do nothing with these
-
-        texts = without_views(pa.Table.from_pandas(frame[[name]], preserve_index=False)).column(0).to_pylist()
-        frame = frame.assign(**{str(name): np.array(texts, dtype=object)})
     blank = np.ones(len(frame), dtype=bool)
     for place in range(frame.shape[1]):
-        blank &= _is_blank(frame.iloc[:, place]).to_numpy()
+        blank &= _is_blank(frame.iloc[:, place])
         if not blank.any():
             return frame
-    return frame[~blank] if frame.shape[1] > 1 else frame
+    views = {str(name): [*frame[name]] for name, kind in frame.dtypes.items() if "string_view" in str(kind)}
+    return frame.assign(**views)[~blank] if frame.shape[1] > 1 else frame  # pandas filters no views
 
 
-def _is_blank(column: "pd.Series[Any]") -> "pd.Series[bool]":
-    if is_of_arrow(column):  # which compares texts with texts alone
-        if "string" not in str(column.dtype):
-            return column.isna()
-        column = column.astype(object)
-    return column.isna() | (column.isin(_BLANKS) if column.dtype.kind == "O" else False)
+def _is_blank(column: "pd.Series[Any]") -> BoolArray:
+    blank: BoolArray = column.isna().to_numpy(dtype=bool)
+    if str(column.dtype) in ("str", "string", "string[pyarrow]", "large_string[pyarrow]"):
+        texts = column.unique().tolist()
+        return blank | column.isin([t for t in texts if isinstance(t, str) and not t.strip(BLANKS)]).to_numpy(
+            dtype=bool
+        )
+    if column.dtype.kind == "O":
+        blank = blank | np.array([isinstance(v, str) and not v.strip(BLANKS) for v in column], dtype=bool)
+    return blank
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,16 +281,6 @@ def reals(column: "pd.Series[Any]") -> FloatArray:
     codes, texts = factorized(column, ())
     written = NumberFormat.nearest(texts)
     return np.array([*map(written.real, texts), np.nan])[codes]
-
-
-COUNT = "anonymized marginals: count"
-"""Name of the column of counts, unlike any other."""
-
-
-def distinct_rows_of(counted: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
-    """Return the distinct rows of a table that has a column `COUNT`. name: of the table in messages."""
-    rows = rows_of(counted, columns, name)
-    return DistinctRows.of(rows.values, rows.codes, numbers_of(counted.column(COUNT)).astype(np.int64))
 
 
 def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:

@@ -1,12 +1,14 @@
 """Files of one table, CSV, Parquet or of another program: looked at before anything is read."""
 
+import csv
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,18 +18,16 @@ from marginals.tables.csv_text import (
     MOST_COLUMNS,
     PLAIN,
     FileForm,
-    Scan,
     below_the_table,
     broken_row,
     likely_form,
-    scan,
     too_many_columns,
+    unsafe_line,
 )
 from marginals.tables.distinct_rows import (
     DistinctRows,
     InOrder,
     PandasFrame,
-    check_kind,
     rows_of,
     text_of,
     without_blank_rows,
@@ -73,48 +73,93 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
 
 
 @dataclass(frozen=True)
-class ProgramFile(InOrder):
-    """File of a statistics program, or a spreadsheet with one sheet of rows whose first row names the columns."""
+class Files(InOrder, ABC):
+    """Files of one table. Columns may stand in another order in each."""
 
-    path: Path
-    form: FileForm = PLAIN
+    name: str
+    paths: tuple[Path, ...]
 
     @property
-    def name(self) -> str:
-        """Name in messages."""
-        return self.path.name
+    @abstractmethod
+    def names(self) -> Mapping[Path, Sequence[str]]:
+        """Columns of each file. Raises InputError where one cannot be read."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Columns of the first file."""
+        return self.names[self.paths[0]]
 
     @property
     def has_header(self) -> bool:
-        """Return whether a row that somebody typed, which may be missing, names the columns."""
-        return self.path.suffix.lower() in SPREADSHEETS
+        """Return whether a line that somebody typed, which may be missing, names the columns."""
+        return self.paths[0].suffix.lower() not in (*STATISTICS, *PARQUET)
+
+    def check(self, columns: Sequence[str]) -> None:
+        """Raise InputError for a column that some file lacks, or has twice, and for what is no row."""
+        first = self.paths[0]
+        for path, names in self.names.items():
+            for column in columns:
+                if names.count(column) > 1:
+                    raise InputError(f"{path.name} has two columns of the name {column!r}")
+                if column not in names:
+                    besides = f", which {first.name} has" if path != first else ""
+                    raise InputError(f"{path.name} has no column {column!r}{besides}")
+
+    @abstractmethod
+    def first_rows(self, count: int) -> "pd.DataFrame":
+        """Return at most so many rows at the beginning of the first file, as texts."""
+
+    @abstractmethod
+    def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
+        """Read all rows of one of the files."""
+
+    def rows_of_file(self, path: Path, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """Read all rows of some columns of one of the files, alike ones apart."""
+        return (PandasFrame(frame, path.name).rows(columns) for frame in self.frames(path))
+
+    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
+        """Read all rows of some columns, a piece of a file at a time."""
+        self.check(columns)
+        for path in self.paths:
+            for rows in self.rows_of_file(path, columns):
+                yield path.name * (len(self.paths) > 1), rows
+
+
+def frame_of(files: Files) -> "pd.DataFrame":
+    """Return all rows of files in memory, those of CSV as texts. Raises InputError for files that cannot be read."""
+    import pandas as pd
+
+    columns = list(files.columns)
+    files.check(columns)
+    return pd.concat([frame[columns] for path in files.paths for frame in files.frames(path)], ignore_index=True)
+
+
+@dataclass(frozen=True)
+class ProgramFile(Files):
+    """File of a statistics program, or a spreadsheet with one sheet of rows whose first row names the columns."""
+
+    form: FileForm = PLAIN
 
     @cached_property
     def frame(self) -> "pd.DataFrame":
         """Rows of the file. Raises InputError where they cannot be read, or a library is not installed."""
-        suffix = self.path.suffix.lower()
+        suffix = self.paths[0].suffix.lower()
         if suffix in _OTHER_SPREADSHEETS:
             raise InputError(f"{self.name} is a spreadsheet of a kind that is not read; {_AS_CSV}, or save it as .xlsx")
-        return _sheet(self.path, self.form) if suffix in SPREADSHEETS else _statistics(self.path)
+        return _sheet(self.paths[0], self.form) if suffix in SPREADSHEETS else _statistics(self.paths[0])
 
     @property
-    def columns(self) -> Sequence[str]:
-        """Names of its columns."""
-        return list(map(str, self.frame.columns))
-
-    def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that the file lacks, or has twice."""
-        for column in columns:
-            _check_column(self.path, column, self.columns, self.path)
+    def names(self) -> Mapping[Path, Sequence[str]]:
+        """Columns of the file."""
+        return {self.paths[0]: list(map(str, self.frame.columns))}
 
     def first_rows(self, count: int) -> "pd.DataFrame":
         """Return at most so many rows at the beginning, as texts."""
         return _as_texts(self.frame.head(count))
 
-    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
-        """Read all rows of some columns, in one part."""
-        self.check(columns)
-        return PandasFrame(self.frame, self.name).parts(columns)
+    def frames(self, _path: Path) -> "Iterator[pd.DataFrame]":
+        """Return the rows of the file."""
+        yield self.frame
 
 
 def _read_statistics(path: Path, **settings: Any) -> "tuple[pd.DataFrame, Any]":
@@ -206,12 +251,12 @@ def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) 
     return form
 
 
-_CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
-_CHUNK = 1_000_000
-"""Rows that are read at a time, so that a table larger than memory can be counted."""
+_CSV = (".csv", ".csv.gz", ".csv.zip")
+_CELLS = 16_000_000
+"""Cells that are read at a time, so that a table larger than memory can be counted."""
 
 
-def files_of(path: Path, form: FileForm = PLAIN) -> "Files":
+def files_of(path: Path, form: FileForm = PLAIN) -> Files:
     """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds.
 
     Raises InputError for no table, for files of several kinds, and for a header or sheet that they cannot have.
@@ -228,16 +273,15 @@ def files_of(path: Path, form: FileForm = PLAIN) -> "Files":
             raise InputError(
                 f"{foreign[0].name} is one of {len(paths)} files of {path}; only CSV and Parquet can be several"
             )
-        files: Files = ProgramFile(foreign[0], form)
+        files: Files = ProgramFile(path.name, (foreign[0],), form)
     else:
         parquet = [file for file in paths if file.suffix.lower() in PARQUET]
         if parquet and len(parquet) < len(paths):
             raise InputError(f"{path} holds both CSV and Parquet files; a table is of one kind")
         files = ParquetFiles(path.name, tuple(paths)) if parquet else CsvFiles(path.name, tuple(paths), form)
-    has_header = isinstance(files, CsvFiles) or (isinstance(files, ProgramFile) and files.has_header)
-    if form.header is not None and not has_header:
+    if form.header is not None and not files.has_header:
         raise InputError(f"{files.name} names its columns itself; leave out header, which is of CSV files and sheets")
-    if form.sheet is not None and (not has_header or isinstance(files, CsvFiles)):
+    if form.sheet is not None and not (isinstance(files, ProgramFile) and files.has_header):
         raise InputError(f"{files.name} has no sheets; leave out sheet, which is of workbooks")
     return files
 
@@ -264,40 +308,10 @@ def _paths(path: Path) -> list[Path]:
     )
 
 
-def frame_of(files: "Files") -> "pd.DataFrame":
-    """Return all rows of files in memory, those of CSV as texts. Raises InputError for files that cannot be read."""
-    import pandas as pd
-
-    if isinstance(files, ProgramFile):
-        return files.frame
-    columns = list(files.columns)
-    if isinstance(files, CsvFiles):
-        files.check(columns)
-        parts = [chunk for file in files.paths for chunk in files.chunks(file)]
-    else:
-        files.check_names(columns)
-        parts = [_parquet_frame(file) for file in files.paths]
-    return pd.concat([part[columns] for part in parts], ignore_index=True)
-
-
-def _parquet_frame(path: Path) -> "pd.DataFrame":
-    import pyarrow.parquet as pq
-
-    with reading(path):  # what pandas wrote as an index is a column like others
-        # Days as times, whose years pandas does not bound; whole numbers beside null as they are.
-        plain = pq.read_table(path).to_pandas(ignore_metadata=True, date_as_object=False, integer_object_nulls=True)
-        return cast("pd.DataFrame", plain)
-
-
 @dataclass(frozen=True)
-class CsvFiles(InOrder):
-    """CSV files with headers; all values are texts. Reading is by pandas, in chunks.
+class CsvFiles(Files):
+    """CSV files with headers; all values are texts. Reading is by pandas, in chunks."""
 
-    The header of every file is looked at; columns may stand in another order.
-    """
-
-    name: str
-    paths: tuple[Path, ...]
     form: FileForm = PLAIN
 
     @cached_property
@@ -306,32 +320,30 @@ class CsvFiles(InOrder):
         return {path: self.form.layout(path) for path in self.paths}
 
     @property
-    def columns(self) -> Sequence[str]:
-        """Columns of the first file."""
-        return self.layouts[self.paths[0]].names
+    def names(self) -> Mapping[Path, Sequence[str]]:
+        """Columns of each file."""
+        return {path: layout.names for path, layout in self.layouts.items()}
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, or has twice, and for refusals of `scan`."""
-        for path, layout in self.layouts.items():
-            for column in columns:
-                _check_column(path, column, layout.names, self.paths[0])
-        if refusal := next((scanned.refusal for scanned in self.scans.values() if scanned.refusal), None):
+        """Raise InputError for a column that some file lacks, or has twice, and for what is no row."""
+        super().check(columns)
+        if refusal := next(filter(None, self.refusals), None):
             raise refusal
 
     @cached_property
-    def scans(self) -> Mapping[Path, Scan]:
-        """Result of one pass over each file."""
-        return {path: scan(path, self.form, layout) for path, layout in self.layouts.items()}
+    def refusals(self) -> Sequence[InputError | None]:
+        """Refusal of each file, if it holds something besides rows."""
+        return [unsafe_line(path, self.form, layout) for path, layout in self.layouts.items()]
 
     def first_rows(self, count: int) -> "pd.DataFrame":
         """Return at most so many rows at the beginning of the first file."""
         path = self.paths[0]
         return next(_unchecked_chunks(path, self.form, self.layouts[path], count)).head(count)
 
-    def chunks(self, path: Path) -> "Iterator[pd.DataFrame]":
+    def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read one of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
         is_whole = False
-        for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CHUNK):
+        for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CELLS // len(self.columns)):
             if not is_whole and "" in set(chunk.iloc[:, -1]):
                 # pandas fills a short row up with empty texts.
                 if broken := broken_row(path, self.form):
@@ -339,20 +351,10 @@ class CsvFiles(InOrder):
                 is_whole = True
             yield without_blank_rows(chunk)
 
-    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
-        """Read all rows of some columns, a piece of a file at a time."""
-        self.check(columns)
-        for path in self.paths:
-            for chunk in self.chunks(path):
-                yield path.name * (len(self.paths) > 1), PandasFrame(chunk, path.name).rows(columns)
-
 
 @dataclass(frozen=True)
-class ParquetFiles(InOrder):
+class ParquetFiles(Files):
     """Parquet files; the schema of every one is looked at. Reading is by pyarrow, in batches."""
-
-    name: str
-    paths: tuple[Path, ...]
 
     @cached_property
     def schemas(self) -> "Mapping[Path, pa.Schema]":
@@ -367,78 +369,64 @@ class ParquetFiles(InOrder):
         return schemas
 
     @property
-    def columns(self) -> Sequence[str]:
-        """Columns of the first file."""
-        names: list[str] = self.schemas[self.paths[0]].names
-        return names
+    def names(self) -> Mapping[Path, Sequence[str]]:
+        """Columns of each file."""
+        return {path: schema.names for path, schema in self.schemas.items()}
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise InputError as `check_names` does, and for a column of a type whose values engines read differently."""
-        self.check_names(columns)
-        for path, schema in self.schemas.items():
-            for column in columns:
-                check_kind(schema.field(column).type, f"column {column!r} of {path.name}")
-
-    def check_names(self, columns: Sequence[str]) -> None:
-        """Raise InputError for a column that some file lacks, has twice, or has as another type than the first."""
-        first, kinds = self.paths[0], dict[str, tuple[Path, str]]()
-        for path, schema in self.schemas.items():
-            for column in columns:
-                _check_column(path, column, schema.names, first)
-                kind = _kind(schema.field(column).type)
-                before, other = kinds.setdefault(column, (path, kind)) if kind != "null" else (path, kind)
-                if other != kind:
-                    raise InputError(
-                        f"column {column!r} is {kind} in {path.name} and {other} in {before.name}; "
-                        "make it the same in all files"
-                    )
+        """Raise InputError for a column that some file lacks, has twice, or has with times of another zone."""
+        super().check(columns)
+        for column in columns:
+            zones = {getattr(schema.field(column).type, "tz", None): path for path, schema in self.schemas.items()}
+            if len(zones := {zone: path for zone, path in zones.items() if zone}) > 1:
+                (one, first), (other, second), *_ = zones.items()
+                raise InputError(
+                    f"column {column!r} has times in the zone {other} in {second.name} and in the zone {one} in "
+                    f"{first.name}; make it the same in all files"
+                )
 
     def first_rows(self, count: int) -> "pd.DataFrame":
         """Return at most so many rows at the beginning of the first file, as texts."""
         batch = next(iter(_batches(self.paths[0], self.columns)))
         return _as_texts(batch.slice(0, count).to_pandas())
 
-    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
-        """Read all rows of some columns, a batch at a time."""
-        self.check(columns)
-        for path in self.paths:
-            for batch in _batches(path, columns):
-                yield path.name * (len(self.paths) > 1), rows_of(batch, columns, path.name)
+    def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
+        """Read all rows of one of the files."""
+        import pyarrow.parquet as pq
 
+        with reading(path):  # what pandas wrote as an index is a column like others
+            # Days as times, whose years pandas does not bound; whole numbers beside null as they are.
+            settings = {"ignore_metadata": True, "date_as_object": False, "integer_object_nulls": True}
+            yield cast("pd.DataFrame", pq.read_table(path).to_pandas(**settings))
 
-Files: TypeAlias = CsvFiles | ParquetFiles | ProgramFile
-
-
-def _check_column(path: Path, column: str, columns: Sequence[str], first: Path) -> None:
-    if columns.count(column) > 1:
-        raise InputError(f"{path.name} has two columns of the name {column!r}")
-    if column not in columns:
-        besides = f", which {first.name} has" if path != first else ""
-        raise InputError(f"{path.name} has no column {column!r}{besides}")
+    def rows_of_file(self, path: Path, columns: Sequence[str]) -> Iterator[DistinctRows]:
+        """Read all rows of some columns of one of the files, a batch at a time."""
+        return (rows_of(batch, columns, path.name) for batch in _batches(path, columns))
 
 
 def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> "Iterator[pd.DataFrame]":
     import pandas as pd
 
-    with (
-        _rows_refused(path, form),
-        form.text(path) as lines,
-        pd.read_csv(
+    with _rows_refused(path, form), form.text(path) as lines:
+        above = csv.reader(lines, delimiter=layout.separator)
+        for _ in range(layout.skipped):  # where lines end by CR, pandas would lose one behind an empty one
+            next(above)
+        with pd.read_csv(
             lines,
             sep=layout.separator,
             header=None,
             names=range(len(layout.names)),
-            skiprows=layout.skipped,
             dtype=str,
             keep_default_na=False,
-            chunksize=rows,
+            # Behind an empty line that ends by CR pandas would lose an empty first field.
+            skip_blank_lines=len(layout.names) == 1,
+            chunksize=max(rows, 1),
             index_col=None,
-        ) as chunks,
-    ):
-        for chunk in chunks:
-            if not isinstance(chunk.index, pd.RangeIndex):
-                raise ValueError("rows with more fields than the header")  # noqa: TRY004 - the file is wrong, no type
-            yield chunk.set_axis(list(layout.names), axis=1)
+        ) as chunks:
+            for chunk in chunks:
+                if not isinstance(chunk.index, pd.RangeIndex):
+                    raise ValueError("rows with more fields than the header")  # noqa: TRY004 - the file is wrong, no type
+                yield chunk.set_axis(list(layout.names), axis=1)
 
 
 def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
@@ -447,25 +435,11 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
 
     with reading(path), pq.ParquetFile(path) as file:
         empty = True
-        for batch in file.iter_batches(_CHUNK, columns=list(columns)):
+        for batch in file.iter_batches(max(_CELLS // max(len(columns), 1), 1), columns=list(columns)):
             empty = False
             yield pa.Table.from_batches([batch])
         if empty:  # of no row the schema is all that there is
             yield file.schema_arrow.empty_table().select(list(columns))
-
-
-def _kind(kind: "pa.DataType") -> str:
-    import pyarrow.types as types
-
-    if types.is_dictionary(kind):
-        return _kind(kind.value_type)
-    kinds = (
-        (types.is_integer, "whole numbers"),
-        (types.is_floating, "numbers with decimals"),
-        (lambda t: types.is_string(t) or types.is_large_string(t) or types.is_string_view(t), "text"),
-        (types.is_timestamp, f"times in the zone {kind.tz}" if getattr(kind, "tz", None) else "times"),
-    )
-    return next((name for holds, name in kinds if holds(kind)), str(kind))
 
 
 @contextmanager

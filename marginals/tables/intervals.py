@@ -72,12 +72,6 @@ class Range(NamedTuple):
         ends = (self.low, self.high)
         return self.with_low and self.with_high and all(end.is_finite() and end == end // 1 for end in ends)
 
-    @property
-    def half_open(self) -> tuple[Decimal, Decimal]:
-        """First of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
-        first = max(self.low + (not self.with_low and self.low.is_finite()), Decimal(0))
-        return first, self.high + 1 if self.with_high else self.high
-
     def and_of(self, other: "Range") -> "Range":
         """Return the intersection."""
         low = max((self.low, not self.with_low), (other.low, not other.with_low))
@@ -272,7 +266,14 @@ def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
     Empty where a label is no such range.
     """
-    ranges = {label: numbers.half_open for label, numbers in zip(labels, intervals(labels)) if numbers is not None}
+    ranges = {  # from the first of its whole numbers, from 0 on, to the one after the last
+        label: (
+            max(numbers.low + (not numbers.with_low and numbers.low.is_finite()), Decimal(0)),
+            numbers.high + numbers.with_high,
+        )
+        for label, numbers in zip(labels, intervals(labels))
+        if numbers is not None
+    }
     ends = sorted({end for pair in ranges.values() for end in pair})
     if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
         return {}

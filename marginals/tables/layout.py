@@ -110,7 +110,6 @@ def _names_groups(above: Sequence[str], names: Sequence[str], rows: Sequence[Seq
 
 
 def _is_pair(texts: Sequence[str]) -> bool:
-    """Return whether a line is a name and a value, such as `Last update: 2024`."""
     first, second, *others = [*texts, "", ""]
     tells = first.strip().endswith(":") or number_in(second.strip()) is not None or looks_like_a_date(second.strip())
     return bool(first.strip()) and tells and not any(text.strip() for text in others)

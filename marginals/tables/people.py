@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
+from math import inf
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Literal
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,19 +125,17 @@ def _numbered_in(column: str) -> set[str]:
     return {word.removesuffix("id") for word in ends} - {""}
 
 
-def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]) -> Iterator[RepeatingKey]:
-    """Yield the columns that repeat. missing: texts that stand for no value."""
-    from marginals.tables.frames import DuckRows  # readers of a release need no frames
-
+def repeating_keys(
+    source: Source, keys: Sequence[str], missing: Collection[str], most: float = inf
+) -> Iterator[RepeatingKey]:
+    """Yield the columns that repeat. missing: texts that stand for no value. most: values that fit into memory."""
     for key in keys:
+        values = rows = 0
         try:
-            if isinstance(source, DuckRows):
-                values, rows = source.occurrences(key, missing)
-            else:
-                read = source.distinct_rows([key])
+            for read in parts_by_person(source, [key], most):
                 texts, _ = spelled_keys([None if text in missing else text for text in read.values[key]])
                 counts = np.bincount(_ranked(texts)[read.codes[key]], read.counts)[1:]
-                values, rows = int((counts > 0).sum()), int(counts.sum())
+                values, rows = values + int((counts > 0).sum()), rows + int(counts.sum())
         except TooLittleMemoryError:
             raise
         except InputError:  # lists and the like are no keys
@@ -143,6 +143,36 @@ def repeating_keys(source: Source, keys: Sequence[str], missing: Collection[str]
         least = 2 if words_of(key) & people_words("keys") and rows <= _ROWS_OF_FEW * values else _MANY
         if least <= values < rows:
             yield RepeatingKey((key,), values, rows)
+
+
+def parts_by_person(source: Source, columns: Sequence[str], most: float) -> Iterator[DistinctRows]:
+    """Yield the distinct rows of a column of people and others, in parts that fit into memory.
+
+    No key of a person is in two parts, and no two that may be one person, however they are spelled.
+    """
+    if not isinstance(source, InOrder):
+        yield source.distinct_rows(columns)
+        return
+    parts = 1
+    while len(rows := _part_of_people(source, columns, 0, parts, most)) > most and parts < _MOST_PARTS:
+        parts *= 4
+    yield rows
+    for part in range(1, parts):
+        yield _part_of_people(source, columns, part, parts, inf)
+
+
+_MOST_PARTS = 4**6
+
+
+def _part_of_people(source: InOrder, columns: Sequence[str], part: int, parts: int, most: float) -> DistinctRows:
+    def chosen(rows: DistinctRows) -> DistinctRows:
+        if parts == 1:
+            return rows
+        loose = (_loose(key_of(text or "")).replace("-", "") for text in rows.values[columns[0]])
+        is_in = np.array([crc32(text.encode("utf-8", "surrogatepass")) % parts == part for text in loose])
+        return rows.taken(np.where(is_in[rows.codes[columns[0]]], rows.counts, 0))
+
+    return merged((chosen(rows) for _, rows in source.parts(columns)), most)
 
 
 ONE_ROW = ("first", "last", "random")
@@ -162,9 +192,6 @@ class Unit:
 
     With `person` alone no person may have several rows. A random choice depends on the texts of a person and its rows
     alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
-
-    >>> Unit("patient", one_row="first").declared, Unit(rows_per_person="any").declared, Unit().declared
-    (1, 'any', None)
     """
 
     person: Person = setting(
@@ -232,7 +259,7 @@ def people_rows(
     columns: Sequence[str],
     unit: Unit,
     present: Callable[[DistinctRows], Mapping[str, BoolArray]],
-    most: int,
+    most: float,
 ) -> tuple[DistinctRows, int, Mapping[str, int], int]:
     """Return the rows that count; the numbers of rows that lack a value, in all and by column; and of those left out.
 
@@ -249,31 +276,22 @@ def people_rows(
         rows = part.taken(np.where(np.logical_and.reduce([*has_value.values()]), part.counts, 0))
         dropped += int(part.counts.sum() - rows.counts.sum())
         lacks.update({column: int(part.counts[~has].sum()) for column, has in has_value.items()})
-        if unit.needs_order and batches:
-            rows = with_keys(concatenated(batches.pop(), rows), unit.columns, source.name)
         chosen = rows.taken(kept_of_each(rows, unit, source.name))
         left_out += int(rows.counts.sum() - chosen.counts.sum())
-        batches = [chosen] if unit.needs_order else [merged([*batches, chosen.without(unit.columns)])]
-    if not batches:
-        raise InputError(f"{source.name} has no row")
-    only = batches[0].without(unit.columns) if unit.needs_order else batches[0]
-    return only, dropped, lacks, left_out
+        batches = [merged([*batches, chosen.without(unit.columns)])]
+    return batches[0], dropped, lacks, left_out
 
 
-def _parts(source: Source, columns: Sequence[str], unit: Unit, most: int) -> Iterable[DistinctRows]:
-    from marginals.tables.frames import DuckRows  # readers of a release need no frames
-
+def _parts(source: Source, columns: Sequence[str], unit: Unit, most: float) -> Iterable[DistinctRows]:
     chosen = [*unit.columns, *columns]
     if not unit.needs_order:
-        if isinstance(source, DuckRows):
-            return source.rows_by(unit.columns[0], chosen[1:], most)
-        return [source.distinct_rows(chosen)]
+        return parts_by_person(source, chosen, most)
     if not isinstance(source, InOrder):
         raise InputError(
             f"the rows of {source.name} have no order, so nothing tells which is the {unit.one_row} of a person; "
             'take one_row = "random"'
         )
-    return source.rows_in_order(chosen)
+    return [concatenated([rows for _, rows in source.parts(chosen)])]
 
 
 def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:

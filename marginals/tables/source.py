@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -15,22 +15,27 @@ import numpy as np
 
 from marginals.arguments import elements_of, path_of, require, require_whole_number
 from marginals.errors import InputError
-from marginals.keys import TEXTS, Key, are, check_settings, is_table, is_text, is_whole, keys_of, one_of, setting
+from marginals.keys import (
+    TEXTS,
+    Key,
+    are,
+    check_keys,
+    check_settings,
+    is_table,
+    is_text,
+    is_whole,
+    keys_of,
+    one_of,
+    setting,
+)
 from marginals.messages import did_you_mean
-from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
+from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.counts import CountedRows, refusal_of_counts
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
-from marginals.tables.distinct_rows import DistinctRows, PandasFrame, Recoding, Source, Values
-from marginals.tables.engines import (
-    ENGINES,
-    counts_column,
-    file_source,
-    frame_source,
-    given_orders,
-    machine_memory,
-)
-from marginals.tables.files import Files, ParquetFiles, ProgramFile, files_of, frame_of
-from marginals.tables.frames import DuckRows
+from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
+from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
+from marginals.tables.files import Files, files_of, frame_of
+from marginals.tables.frames import counts_column, frame_source, given_orders
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
@@ -122,40 +127,29 @@ class Reading:
 
         occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
         """
-        numbers, unreadable, spelled = {}, {}, {}
+        numbers, unreadable, spelled, attributes = {}, {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of: Counter[str] = Counter()
             for text, n in zip(self._texts(column, texts), counts.tolist()):
-                if n and text is not None and text != MISSING:
+                if n and text is not None:
                     rows_of[text] += n
-            column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
-            words = rows_of
-            if column_numbers is not None:
-                words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
+            words = Counter({text: n for text, n in rows_of.items() if text != MISSING})
+            days = dates_of_column(words) if attribute.dates or attribute.role is Role.SENSITIVE else {}
+            form = numbers[column] = attribute.numbers(words.keys(), self.decimal)
+            if form is not None:
+                words = Counter({text: n for text, n in words.items() if not form.is_number(text)})
                 unreadable[column] = words.total()
-            is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
-            spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
-        reading = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
-        reading = replace(reading, attributes={c: reading._labelled(c, a) for c, a in self.attributes.items()})
-        attributes = {}
-        for column, attribute in self.attributes.items():
-            texts, counts = occurring[column]
-            texts_of_rows = zip(reading._texts(column, texts), counts.tolist())
-            groups = {text: n for text, n in texts_of_rows if text is not None and n}
-            sizes = np.array(list(groups.values()), dtype=np.int64)
+            spelling = spelled[column] = days or attribute.respelled(words)
+            sizes: Counter[str] = Counter()
+            for text, n in rows_of.items():
+                sizes[spelling.get(text, text)] += n
             try:
-                grouped = in_groups(attribute, list(groups), sizes, numbers[column])
+                grouped = in_groups(attribute, list(sizes), np.array(list(sizes.values()), dtype=np.int64), form)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-            attributes[column] = reading._labelled(column, grouped)
-        return replace(reading, attributes=attributes)
-
-    def _labelled(self, column: str, attribute: Attribute) -> Attribute:
-        numbers = self.numbers[column]
-        if numbers is not None and attribute.hierarchy is None:
-            return attribute.with_labels(numbers.canonical)
-        return attribute.with_labels(lambda label: self.spelled[column].get(label, label))
+            attributes[column] = _labelled(grouped, form, spelling)
+        return replace(self, attributes=attributes, numbers=numbers, unreadable=unreadable, spelled=spelled)
 
     def counted(self, rows: DistinctRows) -> Table:
         """Count distinct rows whose values are known."""
@@ -259,23 +253,24 @@ class Reading:
         """Return which rows have a value of each of their columns."""
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
-    def counted_out_of_core(self, engine: DuckRows, limit: int, k: int) -> Table:
-        """Count in the engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
+    def refuse_all_rows(self) -> None:
+        """Raise InputError for levels that all rows together decide, where these are too many to hold."""
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
                 'and there are too many distinct rows to hold. Take "fitted", or raise the setting data.memory'
             )
-        occurring = engine.values(list(self.attributes))
-        reading = self.grouping(occurring)
-        columns = {column: (reading._texts(column, texts), sizes) for column, (texts, sizes) in occurring.items()}
-        value_codes = {
-            column: np.where(_are_values(texts), np.arange(len(texts)), -1) for column, (texts, _) in columns.items()
-        }
-        complete = all((codes >= 0).all() for codes in value_codes.values())
-        counts = {c: sizes for c, (_, sizes) in columns.items()} if complete else kept_counts(engine, value_codes)
+
+    def counted_out_of_core(self, coded: CodedRows, limit: int, k: int) -> Table:
+        """Count in the engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
+        reading = self.grouping({column: (texts, coded.counts[column]) for column, texts in coded.values.items()})
+        columns = {column: reading._texts(column, texts) for column, texts in coded.values.items()}
+        value_codes = {c: np.where(_are_values(texts), np.arange(len(texts)), -1) for c, texts in columns.items()}
+        lacking = {column: int(coded.counts[column][codes < 0].sum()) for column, codes in value_codes.items()}
+        complete = not any(lacking.values())
+        counts = coded.counts if complete else kept_counts(coded, value_codes)
         hierarchies, recodings = {}, {}
-        for column, (texts, _) in columns.items():
+        for column, texts in columns.items():
             kept_sizes = np.zeros(len(texts), dtype=np.int64)
             kept_sizes[: len(counts[column])] = counts[column]
             if not kept_sizes.any():
@@ -290,10 +285,9 @@ class Reading:
                 domain, {column: 0}, {column: codes[is_kept]}, counts[column][is_kept]
             )
         finest = finest_levels(singles, self.roles, k)
-        out_of_core = OutOfCoreCounts(engine, domain, recodings, tuple(singles.values()), finest, limit, complete)
-        rows = int(next(iter(columns.values()))[1].sum())
+        out_of_core = OutOfCoreCounts(coded, domain, recodings, tuple(singles.values()), finest, limit, complete)
+        rows = int(next(iter(coded.counts.values())).sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
-        lacking = {column: int(sizes[~_are_values(texts)].sum()) for column, (texts, sizes) in columns.items()}
         return reading._table(table, rows - out_of_core.total, lacking, out_of_core)
 
     @property
@@ -327,7 +321,6 @@ class Reading:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """Values of a column in one spelling, None for no value, or MISSING where it is counted."""
         attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
         instead = MISSING if attribute.counts_missing else None
         absent = attribute.absent(texts, self.missing, self.decimal)
@@ -414,6 +407,12 @@ class Reading:
         return f"the value in {place}" if place else "a value"
 
 
+def _labelled(grouped: Attribute, form: NumberFormat | None, spelling: Mapping[str, str]) -> Attribute:
+    if form is not None and grouped.hierarchy is None:
+        return grouped.with_labels(form.canonical)
+    return grouped.with_labels(lambda label: spelling.get(label, label))
+
+
 def _are_values(texts: Values) -> BoolArray:
     return np.array([text is not None for text in texts], dtype=bool)
 
@@ -465,7 +464,6 @@ class TableSource:
     attributes: Mapping[str, Attribute]
     missing: tuple[str, ...] = setting(("",), TEXTS)
     domain: str = setting("declared", one_of(("declared", "observed")))
-    engine: str = setting("auto", one_of(ENGINES))
     memory: int | None = setting(None, Key(lambda size: size is None or (is_whole(size) and size >= 0), "be in bytes"))
     separator: str = setting(",", one_of(SEPARATORS))
     encoding: str = setting(
@@ -591,14 +589,15 @@ class TableSource:
         return replace(table, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:
-        keys = [] if self.unit.declared is not None else self._keys()
-        opened = self._opened(keys)
+        opened = self._opened()
+        keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         reading = self._reading(opened, k)
-        limit = self._most_rows
+        is_in_parts = self.path is not None and not self._counts and can_count_parts()
+        limit = self._most_rows if is_in_parts else inf
         with engine_refusals(opened.name):
             if self.person is not None:
                 rows, dropped, lacking, left_out = people_rows(
-                    opened, list(self.used), self.unit, reading.present, limit // _TEXTS_OF_PEOPLE
+                    opened, list(self.used), self.unit, reading.present, limit / _TEXTS_OF_PEOPLE
                 )
                 return replace(
                     self._counted_in_memory(reading, rows),
@@ -609,21 +608,24 @@ class TableSource:
                     left_out=left_out,
                 )
             table = self._counted(opened, reading, limit, k)
-            repeating = tuple(repeating_keys(opened, keys, self.missing))
+            repeating = tuple(repeating_keys(opened, keys, self.missing, limit / _TEXTS_OF_PEOPLE))
             return replace(table, rows_per_person=self.unit.declared, repeating=repeating)
 
-    def _counted(self, opened: Source, reading: Reading, limit: int, k: int) -> Table:
+    def _counted(self, opened: Source, reading: Reading, limit: float, k: int) -> Table:
         columns = list(self.used)
-        if not isinstance(opened, DuckRows):
+        if not isinstance(opened, InOrder):
             return self._counted_in_memory(reading, opened.distinct_rows(columns))
-        if (rows := opened.distinct_rows_up_to(limit, columns)) is not None:
+        rows = opened.distinct_rows(columns, limit)
+        if len(rows) <= limit:
             return self._counted_in_memory(reading, rows)
         if self.where is not None:
             raise InputError(
                 f"{opened.name} has more distinct rows than fit into memory, and a part of it needs them all; raise the "
                 "setting data.memory, or leave out columns"
             )
-        return reading.counted_out_of_core(opened, limit, k)
+        reading.refuse_all_rows()
+        coded = CodedRows.of(opened, opened.name, columns, self.memory_in_bytes // 2)
+        return reading.counted_out_of_core(coded, int(limit), k)
 
     def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
         reading = opened.grouping(_occurring(rows))
@@ -686,33 +688,17 @@ class TableSource:
 
     @property
     def _described(self) -> dict[str, Attribute]:
-        """Attributes, and the columns of the person or of counts, which the rows must have."""
         return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
 
     @property
     def _counts(self) -> list[str]:
         return [self.counts] if isinstance(self.counts, str) else []
 
-    def _keys(self) -> list[str]:
-        if self.path is None:
-            return possible_keys(frame_source(self.origin).columns, self.attributes)
-        files, keys = self.files(), list[str]()
-        for key in possible_keys(files.columns, self.attributes):
-            with suppress(InputError):  # of some files only
-                files.check([key])
-                keys.append(key)
-        return keys
-
-    def _opened(self, keys: Sequence[str] = ()) -> Source:
+    def _opened(self) -> Source:
         opened = self._checked()
-        if self.path is not None and not self.unit.needs_order:  # engines read the rows of a file in any order
-            columns = dict.fromkeys([*self.used, *self.unit.columns, *self._counts, *keys])
-            opened = file_source(cast("Files", opened), list(columns), self.engine, self.memory_in_bytes // 2)
-        is_counted = isinstance(self.counts, str)
-        return CountedRows(opened, str(self.counts), self.missing, self.decimal) if is_counted else opened
+        return CountedRows(opened, self._counts[0], self.missing, self.decimal) if self._counts else opened
 
     def _checked(self) -> Source:
-        """The frame or the files, with the columns that are described; a table of counts must be called one."""
         needed = [column for column, attribute in self._described.items() if attribute.role is not Role.IGNORED]
         name = "the table" if self.path is None else self.path.name
         source: Source
@@ -773,9 +759,7 @@ def read_table(
     >>> read_table(people, {"age": Attribute("quasi-identifier", intervals=[5, 10]), "diagnosis": "sensitive"})
     Table(3 rows, 3 distinct, 1 dropped; age (quasi-identifier), diagnosis (sensitive))
     """
-    return TableSource(
-        origin=source, attributes=cast("Any", attributes), missing=cast("Any", missing), **settings
-    ).table(k)
+    return _source(source, attributes, missing, settings).table(k)
 
 
 def read_rows(
@@ -792,9 +776,12 @@ def read_rows(
     >>> len(rows), rows.missing
     (2, 1)
     """
-    return TableSource(
-        origin=source, attributes=cast("Any", attributes), missing=cast("Any", missing), **settings
-    ).rows()
+    return _source(source, attributes, missing, settings).rows()
+
+
+def _source(origin: object, attributes: object, missing: object, settings: Mapping[str, Any]) -> TableSource:
+    check_keys(settings, keys_of(TableSource), "data.")
+    return TableSource(origin=origin, attributes=cast("Any", attributes), missing=cast("Any", missing), **settings)
 
 
 _ROWS = 10_000
@@ -815,7 +802,7 @@ def check_columns(source: Source, needed: Sequence[str]) -> None:
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
     """Raise InputError, quoting no name, if the first line looks like a record. columns: those to look at."""
-    if isinstance(files, ParquetFiles) or (isinstance(files, ProgramFile) and not files.has_header):
+    if not files.has_header:
         return
     try:
         frame = files.first_rows(_ROWS)
@@ -825,7 +812,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
     frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
-    looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
+    looked_at = [ColumnTexts.of(name, text, missing) for name, text in texts.items()]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
@@ -833,7 +820,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         )
 
 
-def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
+def _looks_like_record(columns: Sequence[ColumnTexts], missing: Collection[str]) -> bool:
     """Return whether the names of columns are a record, by more columns than speak against it.
 
     Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
@@ -859,7 +846,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
     return len(values) >= 5 or len(set(steps)) == 1
 
 
-def _is_value(column: Column) -> bool:
+def _is_value(column: ColumnTexts) -> bool:
     """Return whether a name, not a number, can only be a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
@@ -871,7 +858,7 @@ def _is_value(column: Column) -> bool:
     return coded or column.name in column.values
 
 
-def _is_name(column: Column) -> bool:
+def _is_name(column: ColumnTexts) -> bool:
     """Return whether a name is a text beside numbers, dates, or few values none of which is rare."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False

@@ -24,7 +24,7 @@ from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
-    from marginals.tables.frames import DuckRows
+    from marginals.tables.engines import CodedRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class OutOfCoreCounts:
     `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
-    engine: "DuckRows"
+    engine: "CodedRows"
     domain: Domain
     recodings: Mapping[str, Recoding]
     singles: tuple[ContingencyTable, ...]
@@ -106,7 +106,6 @@ class OutOfCoreCounts:
         return self.domain.margin(self.domain.mask(wide))
 
     def _recoded(self, margin: Mapping[str, int]) -> dict[str, Recoding]:
-        """Codes at the levels of a margin; columns that it lacks have one code, where they may lack a value."""
         recoded = {}
         for column, base in self.recodings.items():
             if column in margin:
@@ -131,7 +130,7 @@ def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, R
     return levels
 
 
-def kept_counts(engine: "DuckRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
+def kept_counts(engine: "CodedRows", recodings: Mapping[str, Recoding]) -> dict[str, CountArray]:
     """Frequency of each code of each column in the rows that lack no value; columns are recoded by `recodings`."""
     counted = {}
     for column, recoding in recodings.items():
@@ -178,13 +177,7 @@ def telling_margin(where: RowChoice, domain: Domain) -> Mask:
 
 
 def separating_levels(domain: Domain, values: Values) -> dict[str, int]:
-    """Coarsest level of each attribute whose values lie in a part or in the rest, none in both.
-
-    >>> from marginals.example import table
-    >>> ages = table.domain.hierarchy("age").labels[0]
-    >>> separating_levels(table.domain, {"age": np.array([int(age[:2]) >= 40 for age in ages])})
-    {'age': 2}
-    """
+    """Coarsest level of each attribute whose values lie in a part or in the rest, none in both."""
     levels = {}
     for name, inside in values.items():
         hierarchy = domain.hierarchy(name)
@@ -383,5 +376,4 @@ class Rows:
     decimal: str = "."
 
     def __len__(self) -> int:
-        """Number of rows."""
         return len(self.frame)

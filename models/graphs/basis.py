@@ -37,7 +37,7 @@ NO_LEVEL = -1
 """Level below all levels: no table is as fine."""
 
 
-class Kind(StrEnum):
+class BasisKind(StrEnum):
     """Degree to which published tables back an answer."""
 
     PUBLISHED = "published"
@@ -115,18 +115,18 @@ class Basis:
     together.
     """
 
-    kind: Kind
+    kind: BasisKind
     margins: tuple[Margin, ...] = ()
     assumed: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.kind is Kind.ASSUMED) != bool(self.assumed):
+        if (self.kind is BasisKind.ASSUMED) != bool(self.assumed):
             raise ValueError(
                 f"an answer is assumed if and only if attributes are named, not {self.kind} with {self.assumed}"
             )
 
     def __bool__(self) -> bool:
-        return self.kind is not Kind.ASSUMED
+        return self.kind is not BasisKind.ASSUMED
 
     def as_json(self) -> dict[str, Any]:
         """Return the basis as plain values."""
@@ -137,7 +137,7 @@ class Basis:
         return f"Basis({'; '.join([self.kind.value, *groups, *map(str, self.margins)])})"
 
 
-CERTAIN = Basis(Kind.PUBLISHED)
+CERTAIN = Basis(BasisKind.PUBLISHED)
 """Basis of an answer that follows from the published counts, even if no single table shows it."""
 
 
@@ -158,9 +158,9 @@ def basis_of(margins: Iterable[Margin], distinctions: Mapping[str, Distinction])
         margin for margin in published if _all_at_most(margin, {a: d.separating_level for a, d in distinctions.items()})
     ]
     if not telling:
-        return Basis(Kind.ASSUMED, (), _untold_groups(published, distinctions))
+        return Basis(BasisKind.ASSUMED, (), _untold_groups(published, distinctions))
     settles = {a: d.constant_level for a, d in distinctions.items()}
-    kind = Kind.PUBLISHED if any(_all_at_most(margin, settles) for margin in telling) else Kind.SUPPORTED
+    kind = BasisKind.PUBLISHED if any(_all_at_most(margin, settles) for margin in telling) else BasisKind.SUPPORTED
     return Basis(kind, _finest([Margin({a: margin[a] for a in distinctions}) for margin in telling]))
 
 
@@ -175,7 +175,7 @@ def bases_of_pairs(
             yield (a, b), basis_of(both, {a: distinctions[a], b: distinctions[b]})
         else:
             untold = tuple((attribute,) for attribute in (a, b) if not telling[attribute])
-            yield (a, b), Basis(Kind.ASSUMED, (), untold or ((a, b),))
+            yield (a, b), Basis(BasisKind.ASSUMED, (), untold or ((a, b),))
 
 
 def _all_at_most(margin: Margin, levels: Mapping[str, int]) -> bool:

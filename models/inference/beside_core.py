@@ -10,7 +10,6 @@ distribution (design 4.18).
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from math import prod
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -46,72 +45,32 @@ _FEWEST, _MOST = 200_000, 5_000_000
 """Least and largest number of rows drawn from the core; beyond the largest, each row wanted is a candidate."""
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Occupied values of some attributes at some levels, one axis each.
+def fit_to_tables(
+    domain: Domain,
+    levels: Mapping[str, int],
+    weights: FloatArray,
+    tables: Iterable[ContingencyTable],
+    sweeps: int,
+    enough: float,
+    deadline: Deadline = NEVER,
+) -> None:
+    """Fit weights, one axis for each level, in place, to tables that are no finer.
 
-    levels: by attribute, in the order of the axes. codes: of the values along each axis, ascending.
+    A table whose attributes an earlier table shows is fitted right after it. enough: misfit, as a share of a count. Its
+    parameters are the weights, the tables and the conditions that end the fit.
     """
-
-    domain: Domain
-    levels: Mapping[str, int]
-    codes: Mapping[str, CodeArray]
-
-    @classmethod
-    def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
-        """Return the values that have rows in the tables of a collection; the attribute with most values comes last."""
-        domain, codes = collection.domain, {}
-        for a, level in levels.items():
-            mask = domain.mask({a: level})
-            codes[a] = np.asarray(collection.cube.table(mask).codes[0] if mask else np.zeros(1, dtype=np.intp))
-        order = sorted(levels, key=lambda a: (len(codes[a]), domain.index(a)))
-        return cls(domain, {a: levels[a] for a in order}, codes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of values along each axis."""
-        return tuple(len(self.codes[a]) for a in self.levels)
-
-    def cut(self, counts: FloatArray) -> FloatArray:
-        """Return a copy of counts of all values, one axis each, without the values that have no rows."""
-        return counts[np.ix_(*(self.codes[a] for a in self.levels))]
-
-    def cells(self, weights: FloatArray, attributes: Iterable[str]) -> Cells:
-        """Return the cells of some axes with the sums of their weights, without cells of weight 0."""
-        levels = {a: level for a, level in self.levels.items() if a in attributes}
-        sums = np.asarray(weights.sum(axis=tuple(axis for axis, a in enumerate(self.levels) if a not in levels)))
-        places = tuple(np.argwhere(sums).T)
-        codes = {a: self.codes[a][place] for a, place in zip(levels, places)}
-        return Cells.of(self.domain, levels, codes, sums[places].reshape(-1))
-
-    def fit(
-        self,
-        weights: FloatArray,
-        tables: Iterable[ContingencyTable],
-        sweeps: int,
-        enough: float,
-        deadline: Deadline = NEVER,
-    ) -> None:
-        """Fit the weights of the cells, in place, to tables over axes of the grid, no finer.
-
-        A table whose attributes an earlier table shows is fitted right after it. enough: misfit, as a share of a
-        count.
-        """
-        groups: dict[frozenset[str], list[Target]] = {}
-        for table in tables:
-            attributes = frozenset(table.margin)
-            holder = next((others for others in groups if attributes <= others), attributes)
-            groups.setdefault(holder, []).append(self._target(table))
-        fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
-
-    def _target(self, table: ContingencyTable) -> Target:
-        axes = [a for a in self.levels if a in table.margin]
+    groups: dict[frozenset[str], list[Target]] = {}
+    for table in tables:
+        attributes = frozenset(table.margin)
+        holder = next((others for others in groups if attributes <= others), attributes)
+        axes = [a for a in levels if a in table.margin]
         counts, places = table.dense(axes).astype(np.float64), np.zeros(1, dtype=np.intp)
         for a, size in zip(axes, counts.shape):
-            above = self.domain.hierarchy(a).lift(self.levels[a], table.margin[a])[self.codes[a]]
+            above = domain.hierarchy(a).lift(levels[a], table.margin[a])
             places = (places[:, None] * size + above.astype(np.intp)).reshape(-1)
-        gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
-        return Sums(counts.size, places, gone), counts.ravel()
+        gone = tuple(axis for axis, a in enumerate(levels) if a not in table.margin)
+        groups.setdefault(holder, []).append((Sums(counts.size, places, gone), counts.ravel()))
+    fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,18 +160,21 @@ class ModelBesideCore(MarginalModel):
         if any(not mask & ~maximal for maximal in self._maximal):
             return self.collection.cube.table(mask).dense(margin).astype(np.float64)
         needed = self._needed(margin)
-        grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in needed})
-        if self._is_told_by_core({*needed, *margin}) or prod(grid.shape) > _CELLS:
+        levels = {a: self.finest_levels[a] for a in needed}
+        if self._is_told_by_core({*needed, *margin}) or self.domain.size(levels) > _CELLS:
             return self.of_core.expected(margin)
-        weights = grid.cut(self.of_core.expected(grid.levels))
-        part = self.collection.within(self._of(grid.levels))
-        grid.fit(weights, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED, self.deadline)
-        return self._contracted(grid, weights, margin)
+        weights, part = np.array(self.of_core.expected(levels)), self.collection.within(self._of(needed))
+        tables = map(part.cube.table, maximal_masks(part.masks))
+        fit_to_tables(self.domain, levels, weights, tables, _SWEEPS, _CONVERGED, self.deadline)
+        places = tuple(np.argwhere(weights).T)
+        cells = Cells.of(self.domain, levels, dict(zip(levels, places)), weights[places].reshape(-1))
+        return self._contracted(cells, margin)
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
         """Return the attributes over which an answer is fitted: hanging ones are replaced by the others of their margin."""
         linked = (self.domain.margin(self._hanging[a]) if a in self._hanging else (a,) for a in margin)
-        return list(dict.fromkeys(b for names in linked for b in names if b not in self._hanging))
+        names = {b for names in linked for b in names if b not in self._hanging}
+        return sorted(names, key=lambda a: (self.domain.hierarchy(a).size(self.finest_levels[a]), self.domain.index(a)))
 
     def _of(self, attributes: Iterable[str]) -> Mask:
         return sum(self.domain.attribute_masks[self.domain.index(a)] for a in attributes)
@@ -223,9 +185,9 @@ class ModelBesideCore(MarginalModel):
             any(not wanted & mask & ~core_mask for core_mask in self.core.masks) for mask in self.collection.masks
         )
 
-    def _contracted(self, grid: Grid, weights: FloatArray, margin: Mapping[str, int]) -> FloatArray:
-        """Return counts over a margin, from fitted weights and the conditional shares of attributes that hang."""
-        cells = grid.cells(weights, needed := set(self._needed(margin)))
+    def _contracted(self, cells: Cells, margin: Mapping[str, int]) -> FloatArray:
+        """Return counts over a margin, from fitted cells and the conditional shares of attributes that hang."""
+        needed = cells.margin
         groups = list(dict.fromkeys(self._hanging[a] for a in margin if a in self._hanging))
         for place, mask in enumerate(groups):
             linked = {a: level for a, level in self.domain.margin(mask).items() if a in needed}

@@ -5,7 +5,7 @@ fitting. Margins, boxes, bounds and samples touch only the cliques between their
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
 from operator import and_
@@ -101,11 +101,6 @@ class CalibratedTree:
         """Return the tree of the published clique marginals. Raises NotDecomposableError for other collections."""
         tree, cube = collection.junction_tree, collection.cube
         return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
-
-    @property
-    def occupied(self) -> "CalibratedTree":
-        """The tree without the cells that a fit leaves empty."""
-        return replace(self, cliques=tuple(cells[cells.counts > 0] for cells in self.cliques))
 
     def marginal(self, mask: Mask) -> Cells:
         """Return expected counts over a margin that one clique shows. Raises DomainMismatchError if none does."""

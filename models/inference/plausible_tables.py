@@ -20,7 +20,7 @@ from itertools import combinations, product
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, FloatArray, smallest_code_dtype
-from models.graphs.junction_tree import Collection, JunctionTree
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import Cells, ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
 
@@ -69,7 +69,7 @@ class PlausibleTables:
     def correlations(self) -> FloatArray:
         """Largest canonical correlation of the attributes of each published pair, shape (pairs,)."""
         strengths = []
-        for clique in self._tree.cliques:
+        for clique in self.collection.junction_tree.cliques:
             levels = self.domain.margin(clique)
             for first, second in combinations(levels, 2):
                 pair = {first: levels[first], second: levels[second]}
@@ -93,14 +93,11 @@ class PlausibleTables:
             yield {name: codes[order] for name, codes in rows.items()}
 
     @cached_property
-    def _tree(self) -> JunctionTree:
-        return self.collection.junction_tree
-
-    @cached_property
     def _edges(self) -> tuple[_Edge, ...]:
-        below: list[Mask] = list(self._tree.cliques)
+        tree = self.collection.junction_tree
+        below: list[Mask] = list(tree.cliques)
         for child in range(len(below) - 1, 0, -1):
-            if (parent := self._tree.parents[child]) >= 0:
+            if (parent := tree.parents[child]) >= 0:
                 below[parent] |= below[child]
         attribute_bits = {name: self.domain.mask({name: level}) for name, level in self._levels.items()}
         return tuple(
@@ -109,7 +106,7 @@ class PlausibleTables:
                 tuple(name for name, mask in attribute_bits.items() if mask & ~beyond),
                 tuple(name for name, mask in attribute_bits.items() if not mask & ~beyond and mask & ~separator),
             )
-            for separator, beyond in list(zip(self._tree.separators, below))[1:]
+            for separator, beyond in list(zip(tree.separators, below))[1:]
         )
 
     @cached_property
@@ -120,7 +117,8 @@ class PlausibleTables:
         """Return a random table without associations beyond the margins: all ways to join the cliques are equally likely."""
         rows: dict[str, CodeArray] = {}
         levels: dict[str, int] = {}
-        for clique, separator in zip(self._tree.cliques, self._tree.separators):
+        tree = self.collection.junction_tree
+        for clique, separator in zip(tree.cliques, tree.separators):
             table = self.collection.cube.table(clique)
             repeated = rng.permutation(np.repeat(np.arange(len(table)), table.counts))
             shared = self.domain.margin(separator)

@@ -114,7 +114,7 @@ def _blocks(
     if not len(cells):
         return [], []
     matrix, right = equations[:, is_open], -(equations[:, ~is_open] @ lower[~is_open])
-    rows = _different(matrix, right)
+    rows = np.flatnonzero(np.diff(matrix.indptr))
     matrix, right = matrix[rows], right[rows]
     number, part = connected_components(block_array([[None, matrix.T], [matrix, None]]), directed=False)
     orders = [np.argsort(of, kind="stable") for of in (part[: len(cells)], part[len(cells) :])]
@@ -128,15 +128,6 @@ def _blocks(
         blocks.append((at, Unknowns(lower[at], upper[at], equations_of_block, right_of_block, wanted[at])))
     blocks.sort(key=lambda block: len(block[0]))
     return [at for at, _ in blocks], [block for _, block in blocks]
-
-
-def _different(matrix: Equations, right: CountArray) -> IndexArray:
-    # A random number for each cell distinguishes sums; an equation dropped by mistake would only loosen bounds.
-    rows = np.flatnonzero(np.diff(matrix.indptr))
-    sums = matrix[rows] @ np.random.default_rng(0).integers(1, 2**61, size=matrix.shape[1])
-    sides = np.where(sums < 0, -1, 1)
-    chosen = np.unique(np.stack([sums * sides, right[rows] * sides], axis=1), axis=0, return_index=True)[1]
-    return np.asarray(rows[np.sort(chosen)])
 
 
 def tightened(

@@ -19,7 +19,7 @@ from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import ContradictionError
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     """Certain range: lower <= value <= upper."""
 
     lower: float
@@ -31,8 +31,8 @@ class Range(NamedTuple):
         return self.lower == self.upper
 
 
-UNBOUNDED = Range(-inf, inf)
-"""Range of a value about which nothing is certain."""
+UNBOUNDED = ValueRange(-inf, inf)
+"""ValueRange of a value about which nothing is certain."""
 
 
 Bounded = tuple[CountArray, CountArray]
@@ -50,21 +50,21 @@ class NestedCounts:
     levels: tuple[Bounded, ...]
     parents: tuple[IndexArray, ...]
 
-    def extremes(self, costs: FloatArray) -> Range:
+    def extremes(self, costs: FloatArray) -> ValueRange:
         """Return the least and the largest sum of counts times costs. costs: finite, shape (cells,).
 
         Raises ContradictionError if no counts are within all bounds.
         """
-        return Range(float(self._cheapest(costs) @ costs), float(self._cheapest(-costs) @ costs))
+        return ValueRange(float(self._cheapest(costs) @ costs), float(self._cheapest(-costs) @ costs))
 
-    def extreme_ratios(self, numerators: FloatArray, denominators: FloatArray) -> Range | None:
+    def extreme_ratios(self, numerators: FloatArray, denominators: FloatArray) -> ValueRange | None:
         """Return the least and the largest ratio of two sums over all tables that have one; None if no table has.
 
         denominators: nonnegative, and 0 only if the numerator is 0. Shape (cells,) each. Raises as `extremes`.
         """
         largest = self._least_ratio(-numerators, denominators)
         least = self._least_ratio(numerators, denominators)
-        return None if least is None or largest is None else Range(least, -largest)
+        return None if least is None or largest is None else ValueRange(least, -largest)
 
     def _least_ratio(self, numerators: FloatArray, denominators: FloatArray) -> float | None:
         counts = self._cheapest(-denominators)

@@ -77,9 +77,9 @@ class _Climb:
             if not isinstance(move, kinds) or (self.problem.wanted and self.stop()):
                 continue
             change = self.position.change(move)
-            known = self._refused.get(change.clique)
+            refusal = self._refused.get(change.clique)
             is_kept = change.clique or self.problem.is_kept(self.position.cliques_after(move))
-            if is_kept and (known is None or known.scope is not RefusalScope.FINER):
+            if is_kept and (refusal is None or refusal.scope is not RefusalScope.FINER):
                 gain = self.problem.objective.gain(*change[:2]) + self.position.wanted_gain(move)
                 gains.append((gain, move, change))
         return sorted(gains, key=lambda gaining: (-gaining[0], gaining[2].clique))

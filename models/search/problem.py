@@ -202,9 +202,6 @@ class Constraint(Protocol):
 class PruningConstraint(ABC):
     """Constraint with further questions that let a search examine fewer collections; the default answers are always
     right.
-
-    pivot: for exact search, which judges other margins one by one. of_margin: for margins that are tried by
-    themselves.
     """
 
     @abstractmethod
@@ -212,19 +209,9 @@ class PruningConstraint(ABC):
         """Return the verdict on a collection, as every constraint does."""
 
     @property
-    def pivot(self) -> Mask:
-        """Vertices whose margins are judged jointly; they are connected in any junction tree, and other margins are
-        judged singly.
-
-        They are all vertices, or one attribute's first step, or none. An exact search checks this for the collections
-        that it meets; no search can check all.
-        """
-        return ALL_VERTICES
-
-    @property
     def jointly_judged(self) -> Mask:
         """Vertices such that joint verdicts depend only on the margins with one of them, wherever these lie."""
-        return self.pivot
+        return ALL_VERTICES
 
     crossing_levels: bool = True
     """True if two margins may show two attributes at levels that cross, without a margin as fine in both
@@ -255,7 +242,7 @@ class _OfFunction(PruningConstraint):
 def pruning(constraint: Constraint) -> PruningConstraint:
     """Return a constraint as a `PruningConstraint`; a plain function gets the default answers.
 
-    >>> pruning(lambda cliques, new: None).pivot == ALL_VERTICES
+    >>> pruning(lambda cliques, new: None).jointly_judged == ALL_VERTICES
     True
     """
     return constraint if isinstance(constraint, PruningConstraint) else _OfFunction(constraint)
@@ -264,7 +251,7 @@ def pruning(constraint: Constraint) -> PruningConstraint:
 class Unconstrained(PruningConstraint):
     """Constraint that allows everything: plain model selection."""
 
-    pivot: Mask = 0
+    jointly_judged: Mask = 0
 
     def __call__(self, _cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
         """Return None."""
@@ -297,11 +284,6 @@ class MarginLimits(PruningConstraint):
     common: Mask = 0
     isolated: tuple[Mask, ...] = ()
     crossing_levels: bool = True
-
-    @property
-    def pivot(self) -> Mask:
-        """The other constraint's pivot: limits hold for each margin by itself, and crossing levels for each pair."""
-        return self._then.pivot
 
     @property
     def jointly_judged(self) -> Mask:
@@ -555,11 +537,6 @@ class Problem:
     def initial(self) -> tuple[Mask, ...]:
         """Collection that a stepwise search starts from."""
         return self.required if self.start is None else self.start
-
-    @property
-    def pivot(self) -> Mask:
-        """Vertices whose margins the constraint judges jointly."""
-        return self._pruning.pivot
 
     @property
     def jointly_judged(self) -> Mask:

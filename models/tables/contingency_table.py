@@ -271,12 +271,6 @@ class Cells:
         numbers[tuple(map(self.column, names))] = self.counts
         return numbers
 
-    def keys_with(self, other: "Cells") -> tuple[CodeArray, CodeArray]:
-        """Return a key for each cell of both: equal if two cells agree on their common attributes, at the coarser level."""
-        shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
-        columns, radices = self.columns(shared)
-        return shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
-
     def __getitem__(self, cells: BoolArray | IndexArray) -> "Cells":
         return Cells(self.domain, self.margin, tuple(column[cells] for column in self.codes), self.counts[cells])
 
@@ -301,7 +295,9 @@ class Cells:
 
         Raises TooManyCellsError for more than `most` cells.
         """
-        keys = self.keys_with(other)
+        shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
+        columns, radices = self.columns(shared)
+        keys = shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
         if most < np.inf and match_size(*keys) > most:
             raise TooManyCellsError(f"the published cells that may be occupied are more than {most}")
         first, second = match(*keys)

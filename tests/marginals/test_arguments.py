@@ -40,7 +40,6 @@ SHARES: dict[str, Callable[[Any], object]] = {
     "suppression": lambda share: marginals.anonymize(table, POLICY, suppression=share),
     "population": lambda share: marginals.recoding.assess(table, POLICY, population=share),
     "delta_presence": lambda share: marginals.Population(table, delta_presence=(0, share)),
-    "bayes_optimal": lambda share: marginals.Population(table, bayes_optimal=(0.1, share)),
 }
 
 

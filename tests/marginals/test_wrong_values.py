@@ -69,7 +69,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "read_config": {"path": config},
         "read_hierarchy": {"path": folder / "tree.csv"},
         "read_rows": {"source": frame, "attributes": attributes, "counts": None},
-        "read_table": {"source": frame, "attributes": attributes, "counts": None, "engine": "pandas", "memory": 1 << 20,
+        "read_table": {"source": frame, "attributes": attributes, "counts": None, "memory": 1 << 20,
                        "where": None, "decimal": "."},
         "register_diversity": {"criterion": Distinct},
         "select": {"data": frame, "strategy": "forward", "max_attributes": 3, "time_limit": 1},

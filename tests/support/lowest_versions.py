@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
-EXTRAS = ("parquet", "duckdb", "polars", "excel", "statistics", "encodings", "learn", "window")
+EXTRAS = ("parquet", "duckdb", "polars", "excel", "statistics", "learn", "window")
 """Those that are tested; Spark needs Java, and the others draw pictures and pages."""
 
 

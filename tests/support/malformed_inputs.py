@@ -5,12 +5,10 @@ repeated, buried and renamed; the text made from them is encoded and cut in seve
 folder, a pipe or a device. All of it follows from the random numbers.
 """
 
-import bz2
 import copy
 import gzip
 import io
 import json
-import lzma
 import os
 import random
 import zipfile
@@ -28,7 +26,7 @@ WEIRD_TEXTS = ["", " ", "*", "?", "0", "-1", "1e999", "nan", "inf", "NaN", "null
     "x" * 100_000, "=1+1", "%s{0}$(id)", "\\", '"', "'", "a;b", "a,b", "a\nb", "a\rb", "9" * 400, "1_000", "٣",
     "count", "level0", "20-39", "entropy:1e999", "recursive:0,0", "distinct:-1", "simple:99999999999",
     "functional:2,0.0", "functional:nan,nan", "age > 1", "age == 1 and (sex == 2)", "not x", "`age` in [1, 2",
-    "best", "exact", "local", "linear", "pandas", "duckdb", "9999999999999 GB", "1 MB", "observed"]  # fmt: skip
+    "best", "exact", "local", "linear", "9999999999999 GB", "1 MB", "observed"]  # fmt: skip
 WEIRD_NUMBERS = [0, -1, 1, 2, 3, 99, 2**31, 2**53, 2**63, 2**64, -(2**63), 10**30, 0.0, -0.5, 1e-300, 1e300, 0.1,
     True, False]  # fmt: skip
 NAMES = ["age", "sex", "town", "disease", "name", "count", "level0", "*", "", "a.b", "x y", "Ä\u0301", "\ud7ff",
@@ -192,10 +190,7 @@ def csv_text(rows: Sequence[Sequence[str]], separator: str, quoted: bool) -> str
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
     ".zip": lambda content: _zip(content),
-    ".zst": lambda content: b"\x28\xb5\x2f\xfd" + content,
 }
 
 
@@ -207,7 +202,7 @@ def _zip(content: bytes) -> bytes:
 
 
 CONFIG: Tree = {
-    "data": {"path": "people.csv", "missing": ["?", ""], "domain": "declared", "engine": "auto", "separator": ","},
+    "data": {"path": "people.csv", "missing": ["?", ""], "domain": "declared", "separator": ","},
     "attributes": {
         "age": {"role": "quasi-identifier", "intervals": [5, 10], "start": 0},
         "sex": {"role": "quasi-identifier"},

@@ -15,13 +15,9 @@ from click.testing import Result
 
 from command_line import run
 from marginals.errors import TooLittleMemoryError
-from marginals.tables import engines, files, frames, workbook
+from marginals.tables import engines, files, workbook
 
-WAYS = ("pandas", "polars", "polars lazy", "pyarrow", "csv by pandas", "csv by duckdb", "folder of csv by duckdb",
-        "parquet by pandas", "parquet by duckdb", "duckdb", "ibis", "spark")  # fmt: skip
-
-Way = tuple[Any, str]
-"""A source and the engine for it."""
+WAYS = ("pandas", "polars", "polars lazy", "pyarrow", "csv", "folder of csv", "parquet", "duckdb", "ibis", "spark")
 
 
 def spark_session() -> Any:
@@ -54,9 +50,8 @@ CELL = 2 * 128
 """Bytes of `memory` for each distinct row that may be held: half is the engine's, half is for counting."""
 
 LIMITS = {
-    **dict.fromkeys(["_MOST_PARTS"], frames),
-    "LARGE": engines,
-    "_CHUNK": files,
+    "_MOST_PARTS": engines,
+    "_CELLS": files,
     "MOST_UNPACKED": workbook,
     "MOST_CELLS": workbook,
     "MOST_TEXT": workbook,
@@ -73,15 +68,15 @@ def set_limit(monkeypatch: pytest.MonkeyPatch, name: str, value: float) -> None:
 
 def run_out_of_memory(monkeypatch: pytest.MonkeyPatch, most: int) -> list[str]:
     """Have the engine run out of memory where it counts more than so many rows; returns what is asked from now on."""
-    collected, asked = frames._collected, []
+    fetched, asked = engines.CodedRows._fetched, []
 
-    def short_of_memory(rows: Any, name: str) -> Any:
-        asked.append(name)
-        if len(collected(rows.project(frames.sql_name(rows.columns[0])), name)) > most:
-            raise TooLittleMemoryError(name)
-        return collected(rows, name)
+    def short_of_memory(self: engines.CodedRows, query: str) -> Any:
+        asked.append(query)
+        if len(table := fetched(self, query)) > most:
+            raise TooLittleMemoryError(self.name)
+        return table
 
-    monkeypatch.setattr(frames, "_collected", short_of_memory)
+    monkeypatch.setattr(engines.CodedRows, "_fetched", short_of_memory)
     return asked
 
 
@@ -90,24 +85,22 @@ def run_init(table: Path, *options: str, status: int | None = None) -> Result:
     return run("init", table, "--out", table.with_name("release.toml"), "--force", *options, status=status)
 
 
-def handed_over(frame: pd.DataFrame, way: str, folder: Path) -> Way:
+def handed_over(frame: pd.DataFrame, way: str, folder: Path) -> Any:
     """The table as this way takes it; files are written to the folder."""
     csv, parquet = folder / "table.csv", folder / "table.parquet"
     frame.to_csv(csv, index=False)
     frame.to_parquet(parquet, index=False)
-    ways: dict[str, Callable[[], Way]] = {
-        "pandas": lambda: (frame, "auto"),
-        "polars": lambda: (pytest.importorskip("polars").read_parquet(parquet), "auto"),
-        "polars lazy": lambda: (pytest.importorskip("polars").scan_parquet(parquet), "auto"),
-        "pyarrow": lambda: (pytest.importorskip("pyarrow.parquet").read_table(parquet), "auto"),
-        "csv by pandas": lambda: (csv, "pandas"),
-        "csv by duckdb": lambda: (pytest.importorskip("duckdb") and csv, "duckdb"),
-        "folder of csv by duckdb": lambda: (pytest.importorskip("duckdb") and _in_parts(frame, folder), "duckdb"),
-        "parquet by pandas": lambda: (parquet, "pandas"),
-        "parquet by duckdb": lambda: (pytest.importorskip("duckdb") and parquet, "duckdb"),
-        "duckdb": lambda: (pytest.importorskip("duckdb").sql(f"FROM read_parquet('{parquet}')"), "auto"),
-        "ibis": lambda: (_ibis_duckdb().read_parquet(parquet), "auto"),
-        "spark": lambda: (spark_session().read.parquet(str(parquet)), "auto"),
+    ways: dict[str, Callable[[], Any]] = {
+        "pandas": lambda: frame,
+        "polars": lambda: pytest.importorskip("polars").read_parquet(parquet),
+        "polars lazy": lambda: pytest.importorskip("polars").scan_parquet(parquet),
+        "pyarrow": lambda: pytest.importorskip("pyarrow.parquet").read_table(parquet),
+        "csv": lambda: csv,
+        "folder of csv": lambda: _in_parts(frame, folder),
+        "parquet": lambda: parquet,
+        "duckdb": lambda: pytest.importorskip("duckdb").sql(f"FROM read_parquet('{parquet}')"),
+        "ibis": lambda: _ibis_duckdb().read_parquet(parquet),
+        "spark": lambda: spark_session().read.parquet(str(parquet)),
     }
     return ways[way]()
 

@@ -26,7 +26,7 @@ PROGRAM = f"import tempfile; tempfile.tempdir = None; {forked.COMMAND}"
 """The command, with the folder for temporary files that the environment names."""
 
 CONFIG = """
-data = { path = "people.csv", memory = "MEMORY", engine = "ENGINE" }
+data = { path = "people.csv", memory = "MEMORY" }
 attributes.name.role = "identifier"
 attributes.age = { role = "quasi-identifier", intervals = [5, 10] }
 attributes.sex.role = "quasi-identifier"
@@ -59,9 +59,9 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def configured(source: Path, engine: str, memory: str) -> Path:
+def configured(source: Path, memory: str) -> Path:
     config = source / "release.toml"
-    config.write_text(CONFIG.replace("ENGINE", engine).replace("MEMORY", memory))
+    config.write_text(CONFIG.replace("MEMORY", memory))
     return config
 
 
@@ -70,23 +70,18 @@ def files_with_rows(folder: Path) -> list[str]:
     return [str(path) for path in folder.rglob("*") if path.is_file() and TOKEN in path.read_bytes()]
 
 
-@pytest.mark.parametrize(
-    ("command", "engine", "memory"),
-    [("publish", "duckdb", "1 GB"), ("publish", "duckdb", "1 MB"), ("publish", "pandas", "1 GB"),
-     ("disclose", "duckdb", "1 MB")],
-)  # fmt: skip
+@pytest.mark.parametrize(("command", "memory"), [("publish", "1 GB"), ("publish", "1 MB"), ("disclose", "1 MB")])
 def test_no_row_is_left_on_disk_whenever_a_signal_comes(
-    command: str, engine: str, memory: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: str, memory: str, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where memory is short, rows wait in files without a name, which are gone with the process, SIGKILL included."""
-    if engine == "duckdb":
-        pytest.importorskip("duckdb")
+    pytest.importorskip("duckdb")
     rng = random.Random(SEED)
     place, temporary = tmp_path / "place", tmp_path / "temporary"
     place.mkdir()
     temporary.mkdir()
     monkeypatch.setenv("TMPDIR", str(temporary))
-    arguments = (command, configured(source, engine, memory), "--out", place / "out", "--json")
+    arguments = (command, configured(source, memory), "--out", place / "out", "--json")
     forked.run("pass")  # what all processes are forked from has started
     begin = time.monotonic()
     assert forked.run(PROGRAM, *arguments, folder=place).returncode == 0
@@ -108,7 +103,7 @@ def test_no_row_is_left_on_disk_whenever_a_signal_comes(
             left = sorted(path.name for path in place.iterdir())
             assert set(left) <= written or status in (-signal.SIGKILL, -signal.SIGABRT), (number, left)
             # Before the command listens, and after it, a signal ends the process itself. DuckDB aborted once in 800 runs.
-            ends = {0, 1, -number, 128 + number} | ({-signal.SIGABRT} if engine == "duckdb" else set())
+            ends = {0, 1, -number, 128 + number} | {-signal.SIGABRT}
             assert status in ({0, -number} if number is signal.SIGKILL else ends), (number, status)
     print(f"\n{ended} of {4 * TIMES} runs were ended by a signal")
     assert forked.run(PROGRAM, *arguments, *more, folder=place).returncode == 0
@@ -134,7 +129,7 @@ def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
 
 def _started(source: Path, ignored: bool) -> "subprocess.Popen[str]":
     """`publish`, which has read its table."""
-    command = [sys.executable, "-c", forked.COMMAND, "publish", str(configured(source, "auto", "1 GB"))]
+    command = [sys.executable, "-c", forked.COMMAND, "publish", str(configured(source, "1 GB"))]
     process = subprocess.Popen(
         [*command, "--out", str(source.parent / "release")],
         stdout=subprocess.PIPE,

@@ -308,9 +308,8 @@ def unreviewed() -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("engine", ["auto", "pandas"])
 def test_no_token_reaches_a_release_of_an_unreviewed_config(
-    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """`init`, then `publish`: rare values are merged with others, and nothing that is written names them."""
     caplog.set_level(logging.DEBUG)
@@ -323,9 +322,6 @@ def test_no_token_reaches_a_release_of_an_unreviewed_config(
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     runner = CliRunner()
     runs = [runner.invoke(main, ["init", str(kept / "people.csv"), "--out", str(kept / "release.toml")])]
-    if engine != "auto":
-        text = (kept / "release.toml").read_text()
-        (kept / "release.toml").write_text(text.replace("[data]\n", f'[data]\nengine = "{engine}"\n'))
     command = ["publish", str(kept / "release.toml"), "--out", str(tmp_path / "out" / "release")]
     runs.append(runner.invoke(main, command))
     runs.append(runner.invoke(main, ["verify", str(tmp_path / "out" / "release")]))

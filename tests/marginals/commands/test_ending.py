@@ -21,7 +21,7 @@ import forked
 import marginals
 from command_line import run
 from marginals import InputError
-from marginals.deadline import SearchClock, stopped_after
+from marginals.deadline import stopped_after
 from marginals.errors import WorkerLostError
 from marginals.jobs import in_processes
 from models import Deadline, TimeOverError
@@ -344,22 +344,6 @@ def test_nothing_is_stopped_in_another_thread_or_without_seconds() -> None:
     for seconds in (None, 3e10, float("inf")):
         stopped_after(seconds, "over", work)
     assert ended == [(0.0, 0.0)] * 4
-
-
-def test_the_clock_of_searches_ends_what_has_a_limit_and_goes_on() -> None:
-    """Also a search that begins after it was ended, which has a deadline by the same clock."""
-    clock = SearchClock()
-    first = Deadline.after(60.0, clock)
-    assert not first.is_over
-    clock.end()
-    time.sleep(0.001)
-    assert first.is_over
-    later = Deadline.after(60.0, clock)
-    time.sleep(0.001)
-    assert later.is_over
-    before = clock()
-    clock.end()
-    assert clock() >= before
 
 
 forks = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no forks on this system")

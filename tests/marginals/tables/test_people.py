@@ -108,21 +108,21 @@ def test_every_way_to_hand_a_table_over_counts_the_same_rows_and_notices_a_key(w
     who = frame["patient"].map({name: i for i, name in enumerate(frame["patient"].unique())})
     split = frame.assign(household=(who // 4).astype(str), member=(who % 4).astype(str))
     split.loc[frame["patient"] == "", "member"] = ""
-    source, engine = handed_over(split, way, tmp_path)
-    (key,) = read_table(source, ROLES, ["", "?"], engine=engine).repeating
+    source = handed_over(split, way, tmp_path)
+    (key,) = read_table(source, ROLES, ["", "?"]).repeating
     named = frame["patient"][frame["patient"] != ""]
     assert str(key) == f"'patient' looks like a key and repeats: {named.nunique()} values in {len(named)} rows"
     for unit in WAYS_TO_COUNT:
         if way in NO_ORDER and unit.get("one_row") in ("first", "last"):
             with pytest.raises(InputError, match=r'no order.* one_row = "random"'):
-                read_table(source, ROLES, ["", "?"], engine=engine, person="patient", **unit)
+                read_table(source, ROLES, ["", "?"], person="patient", **unit)
             continue
         expected = read_table(frame, ROLES, ["", "?"], person="patient", **unit)
-        table = read_table(source, ROLES, ["", "?"], engine=engine, person="patient", **unit)
+        table = read_table(source, ROLES, ["", "?"], person="patient", **unit)
         assert cells(table) == cells(expected), unit
         assert (table.missing, table.left_out) == (expected.missing, expected.left_out)
         assert table.domain.hierarchy("age").labels == expected.domain.hierarchy("age").labels
-    together = read_table(source, ROLES, ["", "?"], engine=engine, person=["household", "member"], rows_per_person=2)
+    together = read_table(source, ROLES, ["", "?"], person=["household", "member"], rows_per_person=2)
     alone = read_table(frame, ROLES, ["", "?"], person="patient", rows_per_person=2)
     assert (together.rows, together.left_out, together.missing) == (alone.rows, alone.left_out, alone.missing)
     with pytest.raises(InputError, match="the key person must name the column that says whose row it is, or several"):
@@ -134,7 +134,7 @@ def test_people_who_do_not_fit_into_memory_together_are_read_some_after_the_othe
     frame = visits()
     frame.to_csv(tmp_path / "visits.csv", index=False)
     how: dict[str, Any] = {"person": "patient", "rows_per_person": 2}
-    table = read_table(tmp_path / "visits.csv", ROLES, ["", "?"], engine="duckdb", memory=most * CELL, **how)
+    table = read_table(tmp_path / "visits.csv", ROLES, ["", "?"], memory=most * CELL, **how)
     expected = read_table(frame, ROLES, ["", "?"], **how)
     assert cells(table) == cells(expected)
     assert (table.left_out, table.missing) == (expected.left_out, expected.missing)
@@ -164,36 +164,33 @@ PERHAPS_ONE = {
 
 
 @pytest.mark.parametrize("spellings", ONE, ids=lambda spellings: spellings[0])
-@pytest.mark.parametrize("way", ["pandas", "csv", "duckdb files"])
+@pytest.mark.parametrize("way", ["frame", "files", "files in parts"])
 def test_a_person_is_one_in_every_spelling(spellings: tuple[str, ...], way: str, tmp_path: Path) -> None:
     """Also in several files, read one after the other, and in parts that fit into memory."""
     ids = [*(f"{10_000 + i}" for i in range(300)), *spellings]
     frame = pd.DataFrame({"patient": ids, "age": ["20-39", "40-59"] * (len(ids) // 2) + ["60+"] * (len(ids) % 2)})
     people = 301
-    how: dict[str, Any] = {"engine": "duckdb", "memory": 60 * CELL} if way == "duckdb files" else {}
-    if way != "pandas":
+    how: dict[str, Any] = {"memory": 60 * CELL} if way == "files in parts" else {}
+    if way != "frame":
         for part in range(2):
             frame[part::2].to_csv(tmp_path / f"visits{part}.csv", index=False)
-    source = frame if way == "pandas" else f"{tmp_path}/visits*.csv"
-    for unit in ("random",) if way == "duckdb files" else ("first", "random"):
+    source = frame if way == "frame" else f"{tmp_path}/visits*.csv"
+    for unit in ("random",) if how else ("first", "random"):
         table = read_table(source, {"age": "sensitive"}, person="patient", one_row=unit, **how)
         assert (table.rows, table.left_out) == (people, len(ids) - people)
 
 
 @pytest.mark.parametrize("spellings", PERHAPS_ONE, ids=" ".join)
-@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
+@pytest.mark.parametrize("how", [{}, {"memory": 60 * CELL}], ids=["whole", "in parts"])
 def test_two_keys_that_may_be_one_person_are_refused_by_their_form(
-    spellings: tuple[str, str], engine: str, tmp_path: Path
+    spellings: tuple[str, str], how: dict[str, int], tmp_path: Path
 ) -> None:
     """Also where people are read some after the others; the refusal shows no number."""
     ids = [spellings[0], *map(str, range(20_000, 20_300)), spellings[1]]
     pd.DataFrame({"patient": ids, "age": ["20-39", "40-59"] * 151}).to_csv(tmp_path / "visits.csv", index=False)
-    how: dict[str, Any] = {"memory": 60 * CELL} if engine == "duckdb" and "\uff11" not in spellings[0] else {}
     for unit in ("random",) if how else ("first", "random"):
         with pytest.raises(InputError, match="one person in two spellings") as refused:
-            read_table(
-                tmp_path / "visits.csv", {"age": "sensitive"}, engine=engine, person="patient", one_row=unit, **how
-            )
+            read_table(tmp_path / "visits.csv", {"age": "sensitive"}, person="patient", one_row=unit, **how)
         assert PERHAPS_ONE[spellings] in str(refused.value), refused.value
         assert not any(spelling in str(refused.value) for spelling in spellings if any(map(str.isdigit, spelling[1:])))
 
@@ -215,14 +212,13 @@ def test_a_person_alone_must_have_one_row() -> None:
     assert (table.rows_per_person, table.left_out, table.rows) == (1, 0, len(single))
 
 
-@pytest.mark.parametrize("engine", ["pandas", "duckdb"])
-def test_a_column_without_a_name_can_say_whose_row_it_is(tmp_path: Path, engine: str) -> None:
+def test_a_column_without_a_name_can_say_whose_row_it_is(tmp_path: Path) -> None:
     """The index of several frames that were put together, as pandas writes it: before the others, without a name."""
     sheets = [pd.DataFrame({"sex": ["f", "m"] * 60, "year": year}) for year in (2023, 2024)]
     pd.concat(sheets).to_csv(tmp_path / "visits.csv")
     assert run_init(tmp_path / "visits.csv").exit_code == 0
     assert 'person = ""' in (tmp_path / "release.toml").read_text()
-    table = read_table(tmp_path / "visits.csv", {"sex": "quasi-identifier"}, person="", one_row="first", engine=engine)
+    table = read_table(tmp_path / "visits.csv", {"sex": "quasi-identifier"}, person="", one_row="first")
     assert (table.rows, table.rows_per_person) == (120, 1)
 
 

@@ -80,8 +80,6 @@ def test_what_is_no_such_file_or_cut_off_is_refused(suffix: str, content: bytes 
 
 
 def test_what_is_not_read_as_one_table_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"people\.dta .* engine = "):
-        read_table(saved(tmp_path, ".dta"), ROLES, engine="duckdb")
     (tmp_path / "people.xls").write_bytes(b"x")
     with pytest.raises(InputError, match="save the sheet as CSV"):
         read_table(tmp_path / "people.xls", ROLES)

@@ -83,12 +83,12 @@ def test_rows_one_by_one_are_those_that_are_counted_in_their_order(tmp_path: Pat
 def test_rows_without_a_value_are_dropped_and_counted_in_every_piece_of_a_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, chunk: int
 ) -> None:
-    set_limit(monkeypatch, "_CHUNK", chunk)
+    set_limit(monkeypatch, "_CELLS", chunk)
     frame = people()
     folder = in_parts(frame, tmp_path / "parts", kind)
-    assert_is_counted(read_table(folder, ATTRIBUTES, NO_VALUE, engine="pandas"), frame)
+    assert_is_counted(read_table(folder, ATTRIBUTES, NO_VALUE), frame)
     one = folder / f"0.{kind}"
-    assert_is_counted(read_table(one, ATTRIBUTES, NO_VALUE, engine="pandas"), frame.iloc[: len(frame) // 3])
+    assert_is_counted(read_table(one, ATTRIBUTES, NO_VALUE), frame.iloc[: len(frame) // 3])
 
 
 @pytest.mark.parametrize(
@@ -99,16 +99,18 @@ def test_rows_without_a_value_are_dropped_and_counted_in_every_piece_of_a_table(
         (61, {"age": 3, "town": 2}),
     ],
 )  # fmt: skip
-def test_an_engine_gives_levels_as_fine_as_k_rows_allow_and_no_finer(k: int, finest: dict[str, int]) -> None:
+def test_an_engine_gives_levels_as_fine_as_k_rows_allow_and_no_finer(
+    k: int, finest: dict[str, int], tmp_path: Path
+) -> None:
     """Six rows have each age, 12 each five years, 30 each ten; eight have a town, and 16 its first letter."""
-    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("duckdb")
     age = [str(n) for n in (20, 21, 25, 26, 27, 30, 31, 32, 35, 36) for _ in range(6)]
     town = ["oak"] * 8 + ["old"] * 8 + ["elm"] * 44
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"age": age, "town": rng.permutation(town), "ill": rng.choice(["flu", "cold", "gout"], 60)})
     roles = {name: ATTRIBUTES[name] for name in frame}
-    held = duckdb.connect()
-    pushed = read_table(held.from_df(frame), roles, NO_VALUE, memory=0, k=k)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    pushed = read_table(tmp_path / "people.csv", roles, NO_VALUE, memory=0, k=k)
     assert pushed.out_of_core is not None
     assert pushed.out_of_core.finest == {**finest, "ill": 0}
     for name, level in finest.items():

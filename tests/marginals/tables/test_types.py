@@ -1,4 +1,4 @@
-"""Each type of column has one spelling or one refusal, whoever holds the table: types by doors by engines."""
+"""Each type of column has one spelling or one refusal, whoever holds the table: types by doors."""
 
 import datetime as dt
 from collections.abc import Iterator
@@ -61,8 +61,7 @@ DOORS = (
     "polars",
     "polars lazy",
     "duckdb",
-    "parquet by pandas",
-    "parquet by duckdb",
+    "parquet",
     "spark",
 )
 ATTRIBUTES = {"x": Attribute("quasi-identifier", missing="as a value"), "s": Attribute("sensitive")}
@@ -79,11 +78,11 @@ LACKING = (
 """What libraries raise of a type of Arrow that they lack."""
 
 
-def opened(table: Any, door: str, folder: Path) -> tuple[Any, str]:
-    """The table behind a door, and the engine; raises what another library says of a type that it lacks."""
-    if door.startswith("parquet"):
+def opened(table: Any, door: str, folder: Path) -> Any:
+    """The table behind a door; raises what another library says of a type that it lacks."""
+    if door == "parquet":
         pa.parquet.write_table(table, folder / "t.parquet")
-        return folder / "t.parquet", door.split()[-1]
+        return folder / "t.parquet"
     ways = {
         "arrow": lambda: table,
         "pandas": table.to_pandas,
@@ -93,7 +92,7 @@ def opened(table: Any, door: str, folder: Path) -> tuple[Any, str]:
         "duckdb": lambda: duckdb.from_arrow(table),
         "spark": lambda: spark_session().createDataFrame(table),
     }
-    return ways[door](), "auto"
+    return ways[door]()
 
 
 UNCOUNTED = "cannot be counted by its engine"
@@ -105,7 +104,7 @@ def cases() -> Iterator[Any]:
         for door in DOORS:
             if door in ("duckdb", "spark") and getattr(kind, "tz", None):
                 continue
-            if getattr(kind, "tz", None) == "+0100" and door != "arrow" and not door.startswith("parquet"):
+            if getattr(kind, "tz", None) == "+0100" and door not in ("arrow", "parquet"):
                 continue  # no other library opens it
             if door == "spark" and pa.types.is_decimal256(kind):
                 continue
@@ -121,7 +120,7 @@ def test_a_type_has_one_spelling_or_one_refusal(
 
     table = pa.table({"x": pa.array([*values] * 4, kind), "s": [*"uuvv"] * len(values)})
     try:
-        source, engine = opened(table, door, tmp_path)
+        source = opened(table, door, tmp_path)
     except BaseException as error:
         if type(error).__name__ not in LACKING:
             raise
@@ -129,10 +128,10 @@ def test_a_type_has_one_spelling_or_one_refusal(
     if isinstance(right, str):
         of_column = "" if right == UNCOUNTED else "column 'x' of (the table|t.parquet) holds "
         with pytest.raises(marginals.InputError, match=of_column + right):
-            marginals.read_table(source, ATTRIBUTES, engine=engine)
-        assert marginals.read_table(source, {"s": "sensitive"}, engine=engine).rows == len(table)
+            marginals.read_table(source, ATTRIBUTES)
+        assert marginals.read_table(source, {"s": "sensitive"}).rows == len(table)
     else:
-        read = marginals.read_table(source, ATTRIBUTES, engine=engine)
+        read = marginals.read_table(source, ATTRIBUTES)
         assert sorted({x for (x, _), _ in read.counts.cells()}) == right
 
 

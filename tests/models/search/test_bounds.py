@@ -473,9 +473,6 @@ def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     domain, ones = table.domain, published(table, "a", "b", "s")
     with pytest.raises(SelectionError, match="show"):
         further_tables(ones, "ab", lambda _: True, ANY, [domain.mask({"a": 0, "s": 0})])
-    for limits in ({"tables": -1}, {"least_gain": -0.1}, {"least_gain": 1.5}):
-        with pytest.raises(SelectionError):
-            FurtherLimits(**limits)
     with pytest.raises(NotDecomposableError):
         further_tables(published(table, "ab", "bs", "as"), "abs", lambda _: True)
     assert further_tables(ones, "ab", lambda _: True, ANY, deadline=Deadline(0.0)) == ()
