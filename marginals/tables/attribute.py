@@ -136,7 +136,7 @@ class Attribute:
     missing: str = setting(
         "drop",
         Key(
-            lambda missing: missing in ("drop", "as a value"),
+            lambda missing: is_text(missing) and missing in ("drop", "as a value"),
             'be "drop" or "as a value"; texts of the column that stand for no value are its marks',
         ),
     )
