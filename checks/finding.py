@@ -43,13 +43,10 @@ class Algorithm(Enum):
         "arrangements",
         "by counting all arrangements of the values over people that the tables leave possible",
     )
-    EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
     SUPPORTS = "supports", "by the sets of values that can occur together"
     HULL = "hull", "by putting the tables together, keeping the most extreme combinations only (hull)"
-    PAIRWISE_RATIOS = "pairwise ratios", "by the largest ratio that any two values can have (pairwise ratios)"
-    VECTOR_SETS = "vector sets", "by putting the tables together, keeping only what could still break it (vector sets)"
     BRANCH_AND_BOUND = (
         "branch and bound",
         "by branch and bound, which skips only combinations that are proven unable to break the claim",
@@ -159,11 +156,7 @@ DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
 
 
 def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts.
-
-    >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
-    (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
-    """
+    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts."""
     return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 

@@ -1,4 +1,4 @@
-"""What Python hands to the public functions: a value of another type is one sentence that says what to give instead."""
+"""Arguments of the public functions: a value of another type is one sentence that says what to give instead."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -74,7 +74,7 @@ def require_share(value: object, name: str) -> None:
 
 
 def kind_of(value: object) -> str:
-    """What a message calls a value that may be of the data: its type, a number itself."""
+    """Word of a message for a value that may be of the data: its type, or the number itself."""
     if value is None or (isinstance(value, int | float) and not 1e30 <= abs(value) < inf):
         return repr(value)
     name = type(value).__name__
@@ -82,7 +82,7 @@ def kind_of(value: object) -> str:
 
 
 class Taken(NamedTuple):
-    """What an argument takes. words: after "is". test: whether a value is one. read: of the first argument and a value."""
+    """Values that an argument takes. words: after "is". test: of a value. read: of the first argument and a value."""
 
     words: str
     test: Callable[[Any], bool]
@@ -118,7 +118,7 @@ def number(least: float, most: float = inf, *, inside: bool = False) -> Taken:
 
 
 def one_of(*texts: str) -> Taken:
-    """One of some texts."""
+    """Texts to choose from."""
     return Taken(" or ".join(map(repr, texts)), lambda value: isinstance(value, str) and value in texts)
 
 
@@ -128,7 +128,11 @@ def instance(kind: type | UnionType, words: str) -> Taken:
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, bytes) and all(isinstance(each, str) for each in value)
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, bytes)
+        and all(isinstance(element, str) for element in value)
+    )
 
 
 NAME = instance(str, "the name of an attribute")

@@ -30,7 +30,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
@@ -243,19 +242,12 @@ class _Reader:
 
     def formula(self) -> Formula:
         try:
-            try:
-                return self._formula(self._parsed(any_name=False))
-            except InputError as error:
-                problem = error
-            with suppress(InputError):
-                return self._formula(self._parsed(any_name=True))
+            return self._formula(self._parsed())
         except (RecursionError, MemoryError):
             raise self._too_deep() from None
-        raise problem
 
-    def _parsed(self, *, any_name: bool) -> ast.expr:
-        self._marked.clear()
-        source = "".join(self._pieces(any_name)).strip()
+    def _parsed(self) -> ast.expr:
+        source = "".join(self._pieces()).strip()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # backslashes that escape nothing
@@ -263,14 +255,14 @@ class _Reader:
         except (SyntaxError, ValueError, Warning):
             raise self._unreadable() from None
 
-    def _pieces(self, any_name: bool) -> Iterator[str]:
+    def _pieces(self) -> Iterator[str]:
         place, begins, deep, negated = 0, True, 0, 0
         while place < len(self._text):
             if begins and (choice := self._choice(place)) is not None:
                 yield self._mark(choice[0])
                 place, begins, negated = choice[1], False, 0
                 continue
-            if any_name and (name := self._name(place)) is not None:
+            if (name := self._name(place)) is not None:
                 yield self._mark(Column(name))
                 place, begins, negated = place + len(name), False, 0
                 continue

@@ -57,6 +57,9 @@ class Phases:
 PHASES = Phases()
 """The phases of the command that runs."""
 
+ANSWERED = "answered questions"
+"""Task of progress when a search has found tables: the named questions that they answer, as bits."""
+
 VERIFYING = "verifying"
 """What progress is told of when all claims of the release to be written are verified."""
 

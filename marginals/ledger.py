@@ -437,8 +437,7 @@ class Waiting:
 
     `came`, `left`: rows added and removed since the last release. `unknown`: rows of today with values that the ledger
     does not have. `releases`: in the ledger before this one. `coarsened`: margins of these that are coarser in this
-    one. `foreseen`: of the first release, the share of the people who will wait. `kept`: how much information it has
-    beyond single attributes, as a share of that without a limit on waiting.
+    one. `foreseen`: of the first release, the share of the people who will wait.
     """
 
     came: int
@@ -447,13 +446,12 @@ class Waiting:
     releases: int
     coarsened: tuple[Mapping[str, int], ...] = ()
     foreseen: float | None = None
-    kept: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        shares = {name: share for name in ("foreseen", "kept") if (share := getattr(self, name)) is not None}
-        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | shares
+        share = {} if self.foreseen is None else {"foreseen": self.foreseen}
+        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | share
 
 
 @dataclass(frozen=True, eq=False)
@@ -780,10 +778,6 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
         yield Pair(earlier.number, later.number, joiners.total, leavers.total, findings, smallest, is_known)
 
 
-ENOUGH = 0.9
-"""Share of the possible information from which on a report is silent about the rest."""
-
-
 def turnover_in_words(published: BundleContent) -> str:
     """Sentence for readers about the turnover that a release assumes; empty where it assumes none."""
     if not published.turnover_known:
@@ -803,12 +797,6 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
                 f"If {100 * CHANGED:g} percent of the people change between two releases, about "
                 f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
                 "beside which fewer do."
-            )
-        if waiting.kept is not None and waiting.kept < ENOUGH:
-            yield (
-                f"For that it is coarse: beyond single attributes it shows {100 * max(waiting.kept, 0):.0f} percent of what "
-                "it would if everybody might wait, and all later releases keep to its margins. If that is too little, "
-                "start the ledger again before anything is out, with a larger max_waiting, a smaller k, or fewer releases."
             )
         return
     beginning = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"

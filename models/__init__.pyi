@@ -72,8 +72,8 @@ from models.search.selection import STRATEGIES as STRATEGIES
 from models.search.selection import Limits as Limits
 from models.search.selection import select as select
 
-# no Measure any more: a wanted margin is judged by its KL divergence
 # no joint_contradiction any more: disagreements names the counts on which two tables disagree
+# no Measure any more: a wanted margin is judged by its KL divergence
 # no window any more: repeat the search on resampled tables, as marginals.Selection.bootstrap does
 from models.search.wanted import WantedAnalyses as WantedAnalyses
 from models.search.wanted import WantedMargin as WantedMargin

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
-from models.tables.contingency_table import group, pack
+from models.tables.contingency_table import group, look_up, pack, tally
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
@@ -161,6 +161,10 @@ def distance_from_root(records: Records) -> FloatArray:
 # each attribute one value covers the other in the hierarchy; a suppressed value agrees with everything.
 
 
+DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
+"""Level vector with its distinct entries: nodes by attribute and how often each occurs, shape (cells,) each."""
+
+
 @dataclass(frozen=True, eq=False)
 class Dictionary:
     """Attacker's dictionary: one entry for each of some people.
@@ -191,12 +195,13 @@ class Dictionary:
         return self.entries.space
 
     @cached_property
-    def parts(self) -> tuple[tuple[IndexArray, Records, CountArray], ...]:
-        """Level vectors that occur, each with its distinct entries and how many there are of each."""
+    def parts(self) -> tuple[DictionaryPart, ...]:
+        """Entries by level vector."""
         parts = []
         for levels, rows in self.entries.by_levels():
-            distinct, number = self.entries[rows].distinct()
-            parts.append((levels, distinct, np.bincount(number).astype(np.int64)))
+            columns = [column[rows].astype(np.int32) for column in self.entries.nodes.T]
+            first, counts = tally(*pack(columns, self.space.sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
+            parts.append((levels, tuple(column[first] for column in columns), counts))
         return tuple(parts)
 
 
@@ -222,21 +227,44 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
     """
     if records.space != dictionary.space:
         raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
-    counts, space = np.zeros(len(records), dtype=np.int64), records.space
-    for levels, rows in records.by_levels():
-        sought = records if len(rows) == len(records) else records[rows]
-        for entry_levels, entries, occurrences in dictionary.parts:
-            # A value below the other's counts as that, which says no more; a suppressed one agrees with all.
-            shared = np.maximum(levels, entry_levels)
-            axes = np.flatnonzero(shared < space.heights).tolist()
-            columns = [
-                (space.ancestors[axis][shared[axis]] - space.taxonomies[axis].offsets[shared[axis]])[
-                    np.concatenate([sought.nodes[:, axis], entries.nodes[:, axis]])
-                ]
-                for axis in axes
-            ]
-            sizes = [space.domain.hierarchies[axis].size(shared[axis]) for axis in axes]
-            first, number = group(*pack(columns, sizes, len(rows) + len(entries)))
-            of_each = np.bincount(number[len(rows) :], occurrences, minlength=len(first))
-            counts[rows] += of_each[number[: len(rows)]].astype(np.int64)
-    return counts
+    distinct, number = records.distinct()
+    counts = np.zeros(len(distinct), dtype=np.int64)
+    for part in dictionary.parts:
+        # A value below the entry's counts as the entry's value, because the entry says no more.
+        sought, place = distinct.generalized(part[0]).distinct()
+        counts += _count_equal_entries(sought, part)[place]
+    return counts[number]
+
+
+def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
+    """Count for each of some distinct records the entries that equal it at its levels: shape (records,).
+
+    Attribute by attribute, records and entries that agree so far get the same number. Entries that agree with no record
+    are dropped, and records that show the attribute at different levels are separated.
+    """
+    space, occurrences = sought.space, np.zeros(len(sought), dtype=np.int64)
+    _, part_columns, counts = part
+    # After an attribute with many values few entries remain.
+    axes = np.argsort([-h.size(0) for h in space.domain.hierarchies], kind="stable").tolist()
+    rows, cells = np.arange(len(sought)), np.arange(len(counts))
+    waiting = [(rows, 0 * rows, 1, cells, 0 * cells, counts, axes)]
+    while waiting:
+        rows, number, numbers, cells, of_cells, counts, axes = waiting.pop()
+        if not axes:
+            occurrences[rows] = np.bincount(of_cells, counts, numbers)[number]
+            continue
+        axis, *axes = axes
+        size, column = space.sizes[axis], part_columns[axis][cells]
+        levels = sought.levels[rows, axis]
+        for level in np.unique(levels).tolist():
+            chosen = rows[levels == level]
+            keys, new = np.unique(number[levels == level] * size + sought.nodes[chosen, axis], return_inverse=True)
+            place, is_found = look_up(of_cells * size + space.ancestors[axis][level][column], keys)
+            left, places, left_counts = cells[is_found], place[is_found], counts[is_found]
+            sizes = [len(keys), *(space.sizes[other] for other in axes)]
+            if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all remaining attributes
+                columns = [places, *(part_columns[other][left] for other in axes)]
+                first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
+                left, places = left[first], places[first]
+            waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
+    return occurrences

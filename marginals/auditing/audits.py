@@ -297,31 +297,9 @@ def audit(
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    result = _audit(used, deadline, run)
-    apart = _apart(used, result.parts) if spec is None else None
-    return result if apart is None else _audit(apart, deadline, run)
-
-
-def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
-    parts = read_tables(spec)
-    spec = replace(spec, doubts=(*(finding for part in parts for finding in part.revealed), *spec.doubts))
-    return Audit(spec, tuple(_audited(part, spec, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
-
-
-def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
-    # The spec by which each table is read by itself, where two disagree that are guessed to be about the same people.
-    for part in parts:
-        for pair in part.disagreements:
-            one, other = (part.linked.names[table] for table in pair.tables)
-            if one != other:
-                sentence = (
-                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
-                    f"{cell_name(part.linked, pair.cell)}; each is read by itself."
-                )
-                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
-                doubts = (*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
-                return replace(spec, tables=tables, doubts=doubts)
-    return None
+    parts = read_tables(used)
+    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
+    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:

@@ -54,7 +54,7 @@ _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Audit what others published": ("risk.audit",),
     }
 )
-"""All commands in the order of work, each with its module: what nobody asks for is not imported."""
+"""Commands in the order of work, each with its module: what nobody asks for is not imported."""
 
 _HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
 
@@ -99,13 +99,13 @@ class _Commands(click.Group):
         """
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        given = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
 
         def work() -> Any:
-            return click.Group.main(self, given, prog_name, complete_var, standalone_mode=False, **extra)
+            return click.Group.main(self, arguments, prog_name, complete_var, standalone_mode=False, **extra)
 
         try:
-            status = _status(work, given)
+            status = _status(work, arguments)
             ignore_interrupts()
         except KeyboardInterrupt:  # while it was ending already
             ignore_interrupts()

@@ -1,4 +1,4 @@
-"""What commands share: options, progress, what they print, and how they end."""
+"""Parts that commands share: options, progress, what they print, and how they end."""
 
 import json
 import os
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from marginals.deadline import (
+    ANSWERED,
     PHASES,
     PROGRESS_IN_LINES,
     VERIFYING,
@@ -67,7 +68,7 @@ REPLACED: Mapping[str, str] = {
     "disclose --seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
     "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
 }
-"""What does the work of a command or option that is no more."""
+"""Replacements of commands and options that are gone."""
 
 _OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
 _OVER_IN_PHASE = (
@@ -116,7 +117,7 @@ class NumberRange(click.FloatRange):
 
 @dataclass(frozen=True)
 class Target:
-    """Where a command writes, if anywhere, and whether a file that is there may be replaced."""
+    """Path that a command writes, if any, and whether a file that is there may be replaced."""
 
     path: Path | None
     force: bool
@@ -170,25 +171,26 @@ _PHASES = {
     "further tables": "choice of further tables",
     "witnesses": "proof of further tables",
     VERIFYING: "verification",
+    ANSWERED: "search",
 }
-"""What the phase is called of which progress is told by these tasks; others are called as they are."""
+"""Phases by the tasks that progress names; other tasks are phases themselves."""
 
 _PAUSE = 0.1
 """Seconds between lines about the same task."""
 
 
 class ProgressBars:
-    """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
+    """Bars, one a task, shown only while standard error is a terminal and the output is not read by a program.
 
-    Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most.
+    If the variable MARGINALS_PROGRESS is "lines", JSON lines take their place, ten a second at most, such as
+    {"task": "collections", "done": 120, "total": 0}.
     """
 
     def __init__(self, wanted: bool) -> None:
         self._in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
         self._are_shown = wanted and sys.stderr.isatty()
         self._bar: "tqdm[Any] | None" = None
-        self._said = ("", 0.0)
+        self._last = ("", 0.0)
 
     def __enter__(self) -> "Progress":
         PHASES.begin("", anew=True)
@@ -196,6 +198,8 @@ class ProgressBars:
 
     def _tell(self, task: str, done: int, total: int) -> None:
         ENDING.heed()
+        if task == ANSWERED and not self._in_lines:
+            return
         if (phase := _PHASES.get(task, task)) != PHASES.name:
             PHASES.begin(phase)
         if task == VERIFYING:  # the last verification is never cut
@@ -212,8 +216,8 @@ class ProgressBars:
 
     def _print_line(self, task: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if self._said[0] != task or now >= self._said[1] + _PAUSE:
-            self._said = (task, now)
+        if self._last[0] != task or now >= self._last[1] + _PAUSE:
+            self._last = (task, now)
             print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
 
     def _advance(self, task: str, done: int, total: int) -> None:
@@ -243,7 +247,7 @@ class EndingError(KeyboardInterrupt):
 
 @dataclass
 class Ending:
-    """Which signal asked the program to end, if one did; libraries may have made another exception of EndingError."""
+    """The signal that asked the program to end, if any; libraries may have made another exception of EndingError."""
 
     number: int | None = None
 
@@ -255,7 +259,7 @@ class Ending:
     def heed(self) -> None:
         """Raise EndingError where a signal has asked to end and work has gone on all the same.
 
-        Callbacks and code in C may drop an exception, as numpy does while it is imported; so work that tells its progress,
+        Callbacks and code in C may drop an exception, as numpy does while it is imported. So work that tells its progress,
         or is about to write, asks here. Only the main thread is ended.
         """
         if self.number is not None and threading.current_thread() is threading.main_thread():
@@ -263,7 +267,7 @@ class Ending:
 
 
 ENDING = Ending()
-"""Of the command that runs: there is one main thread, which alone listens to signals."""
+"""State of the command that runs: there is one main thread, which alone listens to signals."""
 
 
 @contextmanager
@@ -280,9 +284,9 @@ def heeded() -> Iterator[Ending]:
         ENDING.number = number
         raise EndingError
 
-    def drop(told: "sys.UnraisableHookArgs") -> None:
-        if told.exc_type is not EndingError:  # of a callback, which cannot raise; `heed` raises it again
-            hook(told)
+    def drop(error: "sys.UnraisableHookArgs") -> None:
+        if error.exc_type is not EndingError:  # of a callback, which cannot raise; `heed` raises it again
+            hook(error)
 
     hook = sys.unraisablehook
     before = {number: signal.getsignal(number) for number in _ENDING}

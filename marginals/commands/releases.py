@@ -92,9 +92,9 @@ def publish(
 ) -> None:
     """Choose marginals that satisfy the policy of CONFIG and write them.
 
-    What does not follow from the marginals, such as the divergence from the data, is no part of the release: it is printed,
-    and stands on a page of its own that is not for publication. A signature (datapackage.json.minisig) shows readers who
-    have your public key that the release is yours.
+    The divergence from the data and whatever else does not follow from the marginals is no part of the release. It is
+    printed, and stands on a page of its own that is not for publication. A signature (datapackage.json.minisig) shows
+    readers who have your public key that the release is yours.
 
     With where = "age >= 21" under [data] the release is of a part of the table. With a ledger other parts, and the whole,
     can follow; without one publish nothing else of it.
@@ -155,13 +155,13 @@ def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKe
     if sign is None:
         raise InputError("--new-key goes with --sign KEYFILE, the file of the key that is made")
     key = write_keys(sign, reads)
-    made = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
-    click.echo(printable(made), err=True)
+    sentence = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
+    click.echo(printable(sentence), err=True)
     return key
 
 
 _TIMES, _LEAST_SECONDS = 2, 10.0
-"""Until its last verification `publish` takes so many times search.time_limit at most, or so many seconds."""
+"""Limits of `publish` until its last verification: times search.time_limit, or seconds if these are more."""
 
 _OVER = (
     "search.time_limit is {limit:g} seconds, and what comes before the last verification may take twice as much; that "
@@ -309,7 +309,7 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
         "wanted": steward.wanted,
         "further": further,
     }
-    return facts | {name: each for name, each in more.items() if each not in (None, ())}
+    return facts | {name: value for name, value in more.items() if value not in (None, ())}
 
 
 _NAMED = 5
@@ -356,12 +356,12 @@ FAILED = 1
 @output("--report", help="Also write the report of the release, one HTML page, to this file, from its files alone.")
 @ends_within(60.0, "What is not proven by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
-def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **asked: Any) -> None:
+def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **options: Any) -> None:
     """Check the privacy claims of a release from its files.
 
     Several releases are checked jointly, for readers who hold all of them. If they generalize an attribute differently, or
     disagree on what is sensitive, the joint check is undecided and each release is checked separately. Releases that count
-    different rows are of a table that changed: each is checked separately, and "difference" tests whether two of them reveal
+    different rows are of a table that changed. Each is checked separately, and "difference" tests whether two of them reveal
     a change of fewer than k people.
 
     An undecided check is no pass: exit status 1, as if it fails. What the publisher attests, since only the table shows it,
@@ -379,22 +379,22 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
     from marginals.decision import Decision
     from marginals.say.claims import verification_sentences
 
-    if target.path is not None and (len(folders) > 1 or asked["config"] is not None):
+    if target.path is not None and (len(folders) > 1 or options["config"] is not None):
         raise InputError("--report is about one release")
     target.opened()
-    if asked["config"] is None:
+    if options["config"] is None:
         if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
             raise InputError(
                 f"{folders[0].name} is a single table, and a release is a folder; to check it against the policy of a "
                 "config, give --config CONFIG"
             )
         verification = marginals.verify(
-            *folders, claims=asked["checks"], key=asked["key"], seconds=deadline, rules=asked["rules"]
+            *folders, claims=options["checks"], key=options["key"], seconds=deadline, rules=options["rules"]
         )
     else:
-        verification = _verified_table(folders, **asked)
+        verification = _verified_table(folders, **options)
     is_written = target.path is not None and _write_report(verification, folders[0], target.path, deadline)
-    is_asked = bool(asked["checks"] or asked["rules"])
+    is_asked = bool(options["checks"] or options["rules"])
     sentences = [*verification_sentences(verification, is_asked=is_asked)]
     if as_json:
         report: dict[str, Any] = {"report": str(target.path)} if is_written else {}
@@ -469,7 +469,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     answer = release.count(conditions, seconds=inf)
     if as_json:
         more = {"unjudged": answer.unjudged, "cut": answer.cut, "where": release.published.where}
-        more = {name: each for name, each in more.items() if each}
+        more = {name: value for name, value in more.items() if value}
         print_json(plain(answer) | more | plain(answer.basis) | {"kind": answer.kind})
     else:
         if release.published.where:
@@ -481,11 +481,8 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
 _MOST_ROWS = 100_000_000
 """`marginals.estimates.MOST_ROWS`, which is not loaded for the help."""
 
-_EXACT = "exact"
-"""So many rows as were counted, with every published count."""
-
-_SECONDS = 100.0
-"""For these."""
+_EXACT, _SECONDS = "exact", 100.0
+"""The word for as many rows as were counted, with every published count, and the seconds to find them."""
 
 
 class _Rows(click.IntRange):
@@ -517,7 +514,7 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     The rows are independent draws from the maximum-entropy distribution of RELEASE, with labels of the finest published
     levels. No row is taken from the data. With -n exact every published count is exact in them; many then look like real
     rows, which is coincidence. Columns that no published table shows together are independent in the rows, given
-    the others: rows.csv.pairs.csv, beside rows.csv, says what each pair of columns rests on.
+    the others. What each pair of columns rests on stands beside rows.csv, in rows.csv.pairs.csv.
 
     \b
     Examples:
@@ -537,8 +534,10 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     write = rows_writer(target.path)
     file = target.opened()
     has_pairs = file is not None and not file.is_device
-    beside = Target(file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force)
-    pairs_file = beside.opened()
+    pairs_target = Target(
+        file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force
+    )
+    pairs_file = pairs_target.opened()
     release = marginals.open_release(folder)
     if isinstance(rows, int):
         frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
@@ -546,19 +545,23 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
         frame = exact_rows(release.model, release.published.everything, seed, within(_SECONDS), base_values=base_values)
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
-    listed = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
-    with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(listed):
+    pairs_csv = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
+    with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(pairs_csv):
         write(frame)
     print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
     if as_json:
         written = {"out": str(target.path), "rows": len(frame), "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
-        print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
+        print_json(written | kinds | {"pairs_out": pairs_target.path and str(pairs_target.path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
     wrote = f"Wrote {number_of(len(frame), 'synthetic row')}{where} to {target.path}."
     print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
-    print_lines([f"Which two columns tell something of each other: {beside.path}"] if beside.path is not None else [])
+    print_lines(
+        [f"Which two columns tell something of each other: {pairs_target.path}"]
+        if pairs_target.path is not None
+        else []
+    )
 
 
 @click.command()
@@ -574,10 +577,10 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
 def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
-    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. For each pair of releases: how
-    many rows joined and left, whether the claims hold for those by whom the two differ, and the smallest difference that
-    readers can compute. DIR holds the people that each release shows, so it is never for publication. Exit status 1 if the
-    claims are not proven for a pair.
+    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. Each pair of releases is listed
+    with the rows that joined and left, and the smallest difference that readers can compute. It says whether the claims
+    hold for those by whom the two differ. DIR holds the people that each release shows, so it is never for publication. Exit
+    status 1 if the claims are not proven for a pair.
 
     \b
     Examples:
@@ -591,14 +594,14 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
         raise InputError(f"the ledger {folder} has no release; publish with --ledger {folder} makes its first entry")
     if settle is not None:
         account = account.settled(settle[0], is_out=settle[1] == "out")
-    told = list(pairs(account))
+    differences = list(pairs(account))
     if as_json:
-        print_json({"releases": account.entries, "pairs": told})
+        print_json({"releases": account.entries, "pairs": differences})
     else:
         print_lines(map(entry_line, account.entries))
-        for pair in told:
+        for pair in differences:
             print_lines(pair_lines(pair))
-    if not all(pair.ok for pair in told):
+    if not all(pair.ok for pair in differences):
         click.get_current_context().exit(FAILED)
 
 
@@ -613,8 +616,8 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verbose: bool, as_json: bool) -> None:
     """Measure what readers of a release can conclude; no verdicts.
 
-    The plainest first: small counts that are published; counts that follow exactly; claims that are met without a row to
-    spare; what readers conclude who know the algorithm, have a register, use the model, or learn across classes. Each part
+    The plainest first: small counts that are published, and counts that follow exactly. Then the conclusions of readers who
+    know the algorithm, have a register, use the model, or learn across classes. Each part
     says what was not examined. With --truth guesses are judged by the table, and finer values than any published are looked
     at too. Several releases are measured together and each alone; of releases of a table that changed, each two show who
     came and who left. Exit status 1 only if their labels do not tell how they overlap.
@@ -637,8 +640,8 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        shown, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
-        for heading, sentences in shown:
+        first_parts, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
+        for heading, sentences in first_parts:
             print_lines([heading] if heading else [])
             print_sentences(sentences)
         print_lines([f"{left:,} more lines: --verbose"] if left else [])

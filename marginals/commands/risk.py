@@ -33,12 +33,12 @@ from marginals.results import plain
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
-    from checks.risk.harm import Objective
+    from checks.risk.harm import Preference
 
 
 def _objective(
     utility: float | None, loss: float | None, price: float | None, on_average: bool, minimax: bool, has_frontier: bool
-) -> "Objective | None":
+) -> "Preference | None":
     from checks.risk.harm import LeastRisk, MostUtility, TradeOff
 
     kinds = ((LeastRisk, utility), (MostUtility, loss), (TradeOff, price))
@@ -157,7 +157,6 @@ def disclose(config: Path, target: Target, as_json: bool) -> None:
 
 
 _PROCESSES = 2
-"""That an audit works with at once."""
 
 
 @click.command()
@@ -189,10 +188,10 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder: long, with a column of counts, or crossed,
-    with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The
-    command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from which
-    published counts that follows; or which tables contradict each other. Exit status 1 if more is certain than that people
+    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder. It is long, with a column of counts, or
+    crossed, with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges
+    ("10-14"). The command says which suppressed counts can be computed, which small ones are certain, who certainly exists,
+    and why. Or it says which tables contradict each other. Exit status 1 if more is certain than that people
     exist, if tables contradict each other, or if something was not understood or is undecided.
 
     \b
@@ -211,16 +210,18 @@ def audit(
         raise InputError("--out goes with --init")
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
-    listed = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
+    bounds_file = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
     result = audited(*tables, spec=spec, seconds=deadline, small=small, sensitive=names, jobs=_PROCESSES)
     if file is not None:
         from marginals.pages.audit_page import audit_html
 
         file.write(audit_html(result))
-    if listed is not None:
-        frame, is_json = result.bounds(), listed.path.suffix.lower() == ".json"
-        listed.write((frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode())
+    if bounds_file is not None:
+        frame, is_json = result.bounds(), bounds_file.path.suffix.lower() == ".json"
+        bounds_file.write(
+            (frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode()
+        )
     if as_json:
         print_json(plain(result))
     else:

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from marginals.publishing.searching import Progress
     from marginals.recoding.lattice import LatticeResult
     from marginals.recoding.local_recoding import LocalRecoding
-    from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
 
@@ -55,9 +54,9 @@ if TYPE_CHECKING:
 def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
 
-    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, classes that
-    have one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns make rows
-    unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
+    Shows for the table of CONFIG, as it is or generalized, its smallest class and the diversity that it reaches. Then come
+    classes with one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns
+    make rows unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
@@ -75,7 +74,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
         print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
-        print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
+        print_lines(reidentification_lines(assessed.reidentification))
         if eligible:
             print_lines(eligibility_lines(assessed.eligible))
         print_sentences(finding_sentences(assessed.checks))
@@ -111,8 +110,8 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
 def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
     """List the best single tables that satisfy the policy, and write one.
 
-    A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
-    k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
+    A table is minimal if no finer one satisfies the policy of CONFIG. The larger of k_link and k_combinatorial counts as
+    k-anonymity, and min_cell for each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
     writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
     sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
@@ -280,7 +279,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 @click.option(
     "--person", metavar="NAME,NAME", help="The column that says whose row it is, or several that do together."
 )
-@click.option("--header", metavar="LINE", help="The line that names the columns, from 1, or two: 3,4.")
+@click.option("--header", metavar="LINE", type=click.IntRange(1), help="The line that names the columns, from 1.")
 @click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
     "--preset",
@@ -297,12 +296,14 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 )
 @VERBOSE
 @JSON
-def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **said: Any) -> None:
+def init(
+    table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **options: Any
+) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet (a file, a folder, or a glob in quotes), or a file of SPSS, Stata, SAS or Excel. The command
-    guesses what each column is, and writes that with its reasons into the config; what you say of columns here it does not
-    guess. Review the config, above all the roles, and then write reviewed = true into it.
+    guesses what each column is, and writes that with its reasons into the config. It does not guess what you say of columns
+    here. Review the config, above all the roles, and then write reviewed = true into it.
 
     \b
     Examples:
@@ -312,17 +313,19 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
-    from marginals.config.guessed_table import Chosen
+    from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
 
     out = target.path or Path("release.toml")
-    sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header, person = _header_lines(said["header"]), said["person"]
+    sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
+    header, person = options["header"], options["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
+    chosen = Choices(
+        sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
+    )
     PHASES.begin("guessing", anew=True)
-    config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
+    config = initial_config(table, out, rare, chosen, PRESETS.get(options["preset"]))
     keep_apart(out, (table,))
     if not target.force:
         refuse_to_replace(out)
@@ -332,35 +335,37 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     if as_json:
         described = config.guessed.table
         more = {
-            "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
             "decimal": described.decimal if described.decimal_why else None,
         }
         answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
         missing = {text: few(cells) for text, cells in described.missing_cells.items() if cells}
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
-        print_json(answer | {name: each for name, each in more.items() if each})
+        print_json(answer | {name: value for name, value in more.items() if value})
         return
-    print_lines(_init_lines(config) if verbose else _init_short(config, table.name))
+    print_lines(_init_lines(config, table.name, verbose=verbose))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
     click.echo(f"  marginals publish {out} --out release")
 
 
-_ASKED = 4
-"""Questions that `init` prints without --verbose."""
+_ASKED, _NAMED = 4, 12
+"""Questions that `init` prints without --verbose, and columns of a role that it names."""
 
 
-def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
+def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:
     from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     questions, guesses = config.questions, config.guesses
-    yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
-    yield from (f"? {question}" for question in questions[:_ASKED])
-    if len(questions) > _ASKED:
+    if not verbose:
+        yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
+    yield from (f"? {question}" for question in (questions if verbose else questions[:_ASKED]))
+    if len(questions) > _ASKED and not verbose:
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
     yield from _reading_lines(config)
-    for role in Role:
+    if verbose:
+        yield from (f"{guess.role.value:>16}  {column_name(name)}: {guess.why}" for name, guess in guesses.items())
+    for role in () if verbose else Role:
         names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
         if names:
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -368,30 +373,13 @@ def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
     yield from _unsure_lines(config)
 
 
-_NAMED = 12
-"""Columns of a role that are named."""
-
-
-def _init_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.names import column_name
-
-    yield from (f"? {question}" for question in config.questions)
-    yield from _reading_lines(config)
-    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
-    for name, guess in config.guesses.items():
-        yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
-    yield from _unsure_lines(config)
-
-
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.config.cells import missing_in_words
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table
     if config.form.header is not None:
-        lines = config.form.header
-        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
-        yield f"The columns are named by {named}; see header in the config."
+        yield f"The columns are named by line {config.form.header}; see header in the config."
     if described.decimal_why:
         yield f"Numbers are read with a decimal comma: {described.decimal_why}."
     yield from filter(None, [missing_in_words(described.missing_cells)])
@@ -413,14 +401,6 @@ def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
         yield "No column looked sensitive; if one is, say so in the config."
 
 
-def _header_lines(text: str | None) -> "Header":
-    """The lines that an option names. Raises InputError for what is none."""
-    lines = tuple(int(line) for line in _named(text) if line.isascii() and line.isdigit())
-    if len(lines) != len(_named(text)):
-        raise InputError("--header takes the number of a line, from 1, or two of them, such as 3,4")
-    return None if text is None else lines[0] if len(lines) == 1 else lines
-
-
 def _named(columns: str | None) -> tuple[str, ...]:
     return tuple(name.strip() for name in (columns or "").split(",") if name.strip())
 
@@ -431,7 +411,7 @@ def open_window(path: Path) -> None:
     """Open a window in the browser for the whole way, without code.
 
     From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
-    served on this machine only, to whoever has the address that is printed; it reads and writes nothing outside of the
+    served on this machine only, to whoever has the address that is printed. It reads and writes nothing outside of the
     folder of the file. Ctrl-C or its button ends it. It needs the extra `window`.
 
     \b

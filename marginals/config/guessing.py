@@ -11,9 +11,9 @@ import pandas as pd
 
 from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
-from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
+from marginals.config.guessed_table import Choices, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
-from marginals.config.questions import Question
+from marginals.config.questions import Inquiry
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
 from marginals.publishing.harmful import bounded_values, can_be_shown
@@ -39,7 +39,7 @@ _FEWEST_EXPECTED_OF_PAIRS = 20
 _MOST_VALUES_OF_PAIRS = 100
 
 
-def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
+def guessed_table(table: DescribedTable, chosen: Choices) -> GuessedTable:
     """Guess on each column by itself, then beside the others, then on the rows that publishing will count."""
     guesses = {name: guess(facts, chosen.roles.get(name)) for name, facts in table.columns.items()}
     guesses |= {column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys for column in key.columns}
@@ -55,7 +55,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         if name not in chosen.roles
     }
     person = next((key for key in keys if key.columns[0] not in shared), None)
-    questions = (Question(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
+    questions = (Inquiry(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
     guesses |= {
         name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
         for question in questions
@@ -147,7 +147,7 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    read = ("missing", "marks", "one_spelling")
+    read = ("missing", "marks")
     plain = {
         name: Attribute(guess.role, **{key: guess.settings[key] for key in read if key in guess.settings})
         for name, guess in guessed.used.items()

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
+from io import StringIO
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, open_regular, reading
+from marginals.files import bounded_content, reading
 from marginals.keys import (
     ANY,
     FLAG,
@@ -304,7 +304,7 @@ def config_of(path: Path, text: str) -> Config:
     return replace(config, unconfirmed=guesses_in(text, config.source.attributes))
 
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES, _MOST_BYTES_OF_A_HIERARCHY = 1 << 20, 1 << 26
 
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
@@ -456,19 +456,9 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     """
     path = path_of(path)
     try:
-        with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
-            lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = csv.reader(_bounded(lines), delimiter=";")
+        with reading("hierarchy file", path, "semicolons"):
+            lines = StringIO(bounded_content(path, _MOST_BYTES_OF_A_HIERARCHY).decode("utf-8-sig"), newline="")
+            rows = csv.reader(lines, delimiter=";")
             return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
-
-
-def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    while line := lines.readline(_MOST_CHARACTERS_OF_A_LINE):
-        if len(line) == _MOST_CHARACTERS_OF_A_LINE:
-            raise csv.Error("a line is too long")
-        yield line
-
-
-_MOST_CHARACTERS_OF_A_LINE = 1 << 20

@@ -144,7 +144,7 @@ def publish(
         return Publication(Release(published), steward)
     series, cliques = prepared.series, search.result.cliques
     series.require_safe(cliques)
-    waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
+    waiting = series.after(cliques, policy.seed)
     named = released_names(prepared, prepared.shown, cliques)  # which all later releases keep
     hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)

@@ -10,9 +10,9 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
-from marginals.deadline import SEARCH_CLOCK
+from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger import Continuation, FewWaiting
+from marginals.ledger import Continuation
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
@@ -22,7 +22,6 @@ from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.maximum_entropy import MaximumEntropy
 from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -32,7 +31,7 @@ from models.search.problem import (
     SearchResult,
     from_independence,
 )
-from models.search.selection import STRATEGIES, auto
+from models.search.selection import STRATEGIES
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -159,9 +158,8 @@ class Prepared:
 class Search:
     """A search that is over.
 
-    first: what the strategy found; result: what became of it, with its bound. kept: of the first release of a ledger,
-    its share of what could be shown beyond single attributes if everybody might wait. register: what the table itself
-    says of readers with a register.
+    first: what the strategy found; result: what became of it, with its bound. register: what the table itself says of
+    readers with a register.
     """
 
     problem: Problem
@@ -169,7 +167,6 @@ class Search:
     first: SearchResult
     result: SearchResult
     choice: BaseChoice
-    kept: float | None = None
     register: tuple[Finding, ...] = ()
 
     @property
@@ -187,11 +184,11 @@ def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) ->
         for claim in prepared.requirements.register_claims:
             name = claim.about
             unknown = name not in table.public and table.domain.hierarchy(name).height > 1
-            if claim.of.diversity.about_base_values and unknown:
+            if claim.diversity.about_base_values and unknown:
                 masks = showing(table.domain, cliques, name)
                 if not is_chain(table.domain, masks, name):
                     findings.append(
-                        undecided(claim, f"{claim.of.diversity} is about base values, which are not published")
+                        undecided(claim, f"{claim.diversity} is about base values, which are not published")
                     )
                     continue
             findings.append(answer(claim, question))
@@ -255,8 +252,7 @@ def _searched(
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
-    if isinstance(constraint.then, FewWaiting):
-        search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
+    wish.tell_answered(search.result)
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
             "the time was over during the search, before it found a table that satisfies the policy; give it more "
@@ -283,6 +279,12 @@ class _Wish:
         objective = self.policy.objective_for(self.table)
         wanted = weighed(self.table.cube, self.policy.analyses)
         return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
+
+    def tell_answered(self, result: SearchResult) -> None:
+        """Tell which of the named questions a table of a result shows, as bits."""
+        margins, asked = [self.table.domain.margin(mask) for mask in result.cliques], self.policy.analyses
+        are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
+        self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
 
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
@@ -351,6 +353,7 @@ def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> 
     if wish.policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
     result = replace(result, stopped=stopped and not result.optimal)
+    wish.tell_answered(result)
     return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
 
 
@@ -360,14 +363,6 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     if lattice_size(search.problem) > LARGEST_LATTICE:
         deadline = deadline.earlier(seconds)
     return with_bound(search.result, search.problem, deadline).bound
-
-
-def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    cube = search.problem.cube
-    free = from_independence(replace(search.problem, constraint=constraint, required=(), start=None))
-    best = auto(free, lambda: searching.is_over)
-    most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
-    return min(told / most, 1.0) if most > 0 else 1.0
 
 
 def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from checks.attacks.algorithm import Outcome
+from checks.attacks.algorithm import Conclusion
 from checks.claims import listing
 from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import CONDITION, claimed_of, crossing_line, few_rows
+from marginals.say.claims import CONDITION, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         Minimality,
         SurestGuesses,
         TableChange,
-        Threshold,
     )
 
 InWords = Callable[[str, int], str]
@@ -75,7 +74,6 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         none = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, none)
-    yield from map(_threshold, attacks.thresholds)
     if attacks.minimality is not None:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
@@ -156,23 +154,6 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
     return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, text, tuple(detail))
 
 
-def _threshold(threshold: "Threshold") -> Sentence:
-    of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
-    claim, smallest, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", threshold.smallest, LOOK
-    text = f"the smallest count is {'not known' if smallest is None else f'{smallest:,}'}"
-    if threshold.is_missed:
-        text = "the claim is not met"
-    elif threshold.binding:
-        text += (
-            "; binding: met without a row to spare. A reader who knows that the release was refined until a claim failed "
-            "can infer that this claim stopped it"
-        )
-    elif smallest is not None:
-        mark = NOTHING_FOUND
-        text += f", {smallest - threshold.k:,} to spare. A finer table can still have missed it"
-    return Sentence(mark, f"{claim}: {text}")
-
-
 def register_in_words(readers: RegisterReaders) -> str:
     """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody."""
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
@@ -225,11 +206,10 @@ def _likely(likely: "LikelySmall | None") -> str:
     is_known = all(top.right is not None for top in likely.tops)
     by = "" if is_known else " by the model itself (--truth CONFIG counts them)"
     shares = " and ".join(f"{_share(top)} of the first {top.number:,}" for top in likely.tops)
-    less = "".join(f" Ranked by {name}: {' and '.join(map(_share, tops))}." for name, tops in likely.beside.items())
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
     return (
         f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares} have "
-        f"{few_rows(likely.least)}{by}.{less}{unread}"
+        f"{few_rows(likely.least)}{by}.{unread}"
     )
 
 
@@ -273,9 +253,9 @@ def _whose(candidates: int, classes: int) -> str:
 
 
 _OUTCOMES = {
-    Outcome.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
-    Outcome.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
-    Outcome.ALWAYS: "refused whatever the data, so by itself it excludes no table",
+    Conclusion.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
+    Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
+    Conclusion.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
 _LISTED = 8
 """Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
@@ -297,12 +277,12 @@ def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) 
             f"{number_of(refusals.tables, 'table has', 'tables have')} the published counts; in {refusals.left:,} "
             "of them none of what is missing would have been published"
         )
-    for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
+    for outcome in (Conclusion.SOME, Conclusion.PROVES, Conclusion.OPEN, Conclusion.UNEXPLAINED, Conclusion.ALWAYS):
         additions = (
             (_outcome(addition, refusals.least), _missing(addition, in_words)) for addition in refusals.of(outcome)
         )
         yield from (f"{_first_of(same)}: {reason}" for reason, same in _by_reason(additions).items())
-    noted = ((addition.note, _missing(addition, in_words)) for addition in refusals.of(Outcome.NOT_EXAMINED))
+    noted = ((addition.note, _missing(addition, in_words)) for addition in refusals.of(Conclusion.NOT_EXAMINED))
     yield from (f"not examined: {_first_of(same)}: {note}" for note, same in _by_reason(noted).items())
     if refusals.unnamed:
         yield f"not examined: {listing(refusals.unnamed)}, of which the release names no values"
@@ -333,16 +313,16 @@ def _missing(addition: "Addition", in_words: InWords) -> str:
 def _outcome(addition: "Addition", least: int) -> str:
     few = f"it would show a group of {few_rows(least)}"
     match addition.outcome:
-        case Outcome.PROVES:
+        case Conclusion.PROVES:
             count, classes = len(addition.small), len(addition.values)
             proven = [number_of(count, "small count")] if count else []
             proven += [f"the sensitive value of {number_of(classes, 'class', 'classes')}"] if classes else []
             return f"that it is missing makes {' and '.join(proven)} certain"
-        case Outcome.SOME:
+        case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
             whose = f"in {_whose(addition.candidate_classes, addition.classes)} " if addition.classes else ""
             return f"{whose}{few}{nothing}"
-        case Outcome.ALWAYS if addition.counts_only:
+        case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]
 

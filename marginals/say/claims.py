@@ -2,7 +2,6 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -104,14 +103,8 @@ def claim_title(claim: Claim) -> str:
     """Return the name of a claim for readers."""
     if isinstance(claim, CountClaim):
         return _TITLES[claim.criterion].format(k=claim.k)
-    of = _diversity_of(claim)
-    return _TITLES[claim.criterion].format(attribute=_attribute(of), diversity=str(of.diversity))
-
-
-def _diversity_of(claim: Claim) -> MaxentDiversity:
-    of = claim.of if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
-    return of
+    assert isinstance(claim, AttributeClaim)
+    return _TITLES[claim.criterion].format(attribute=_attribute(claim), diversity=str(claim.diversity))
 
 
 def _attribute(claim: AttributeClaim) -> str:
@@ -124,9 +117,10 @@ def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
 
 
 def _meaning_for_readers(claim: Claim) -> str:
-    of, people = _diversity_of(claim), claim.rows_per_person
-    diversity = replace(of, rows_per_person=people) if isinstance(claim, Register) else of
-    clause = criterion_clause(diversity.class_diversity or of.diversity)
+    assert isinstance(claim, AttributeClaim)
+    people = claim.rows_per_person
+    of = MaxentDiversity(claim.diversity, claim.sensitive, claim.level, rows_per_person=people)
+    clause = criterion_clause(of.class_diversity or of.diversity)
     if isinstance(claim, Register):
         sentence = (
             "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
@@ -221,8 +215,9 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
         return f"{worst.count:,.6g} {unit} (limit: at least {claim.least_count:,}{of_a_person})"
     if worst.reached is None or not isfinite(worst.reached):
         return ""
+    assert isinstance(claim, AttributeClaim)
     whose = f"{together(worst.values, 'values')}: " if worst.values else ""
-    return f"{whose}{criterion_reached(_diversity_of(claim).diversity, worst.reached)}"
+    return f"{whose}{criterion_reached(claim.diversity, worst.reached)}"
 
 
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.

@@ -13,7 +13,7 @@ from marginals.tables.people import ANY, RowsPerPerson
 
 if TYPE_CHECKING:
     from checks.classes import Assessment, Eligibility, StrongestRequirements
-    from checks.population import Reidentification, Risk, Uniqueness
+    from checks.population import Reidentification, Risk
     from checks.requirements import Requirements
     from marginals.recoding.lattice import SingleTable
     from marginals.recoding.local_recoding import LocalRecoding
@@ -50,11 +50,6 @@ def whose_lines(table: "Table") -> Iterator[str]:
             f"Warning: each row stands {table.copies} times in the table, or a multiple of it. If they were entered "
             f"{table.copies} times, {table.copies} {of} of a count are one."
         )
-
-
-def part_in_words(where: str) -> str:
-    """Return which part of a table a release counts, as a sentence; empty if it counts all."""
-    return f"This release covers only rows with {where}." if where else ""
 
 
 def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
@@ -289,8 +284,8 @@ def written_table_lines(
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(recoded.sensitive)}."
 
 
-def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness | None") -> Iterator[str]:
-    """Yield what a prosecutor, a marketer and a journalist can do, and which columns make rows unique; no value."""
+def reidentification_lines(risk: "Reidentification | None") -> Iterator[str]:
+    """Yield what a prosecutor, a marketer and a journalist can do."""
     if risk is not None:
         about = "estimated from the sampling fraction, " if risk.is_estimated else ""
         yield "Risk that somebody finds a person's row:"
@@ -300,12 +295,6 @@ def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness 
             rows = "row" if risk.population_unique == 1 else "rows"
             yield f"    unique in the population too: {about}{risk.population_unique:,.4g} {rows}"
         yield f"  marketer, who links all rows at random: right for {100 * risk.marketer:.3g} % of them on average"
-    if unique is not None:
-        yield f"Unique by all quasi-identifiers together: {number_of(unique.records, 'row')}."
-        if telling := sorted(((share, name) for name, share in unique.columns.items() if share), reverse=True):
-            shares = ", ".join(f"{name} {100 * share:.3g} %" for share, name in telling)
-            columns = "one column" if unique.most == 1 else f"{unique.most} columns or fewer"
-            yield f"  Of those unique by {columns}, how many need this column: {shares}."
 
 
 def _risk(risk: "Risk") -> str:

@@ -136,8 +136,8 @@ class Attribute:
     missing: str = setting(
         "drop",
         Key(
-            lambda value: value in ("drop", "as a value") or are(is_text)(value),
-            'be "drop" or "as a value", or a list of texts that stand for no value',
+            lambda missing: missing in ("drop", "as a value"),
+            'be "drop" or "as a value"; texts of the column that stand for no value are its marks',
         ),
     )
     description: str = setting("", WORDS)
@@ -187,9 +187,7 @@ class Attribute:
         def __init__(self, role: Role | str, hierarchy: Hierarchy | None = None, **settings: Any) -> None: ...
 
     def __post_init__(self) -> None:
-        values: dict[str, Any] = {of.name: getattr(self, of.name) for of in fields(self)}
-        if not isinstance(self.missing, str):
-            values |= {"missing": "drop", "marks": self.missing}
+        values: dict[str, Any] = dict(vars(self))
         for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmless"):
             if name != "marks" or values[name] is not None:
                 values[name] = tuple(elements_of(values[name], name, "a list"))
@@ -418,7 +416,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnTexts:
     """Distinct values of a column as text, the rows of each, the rows without a value, and the decimal sign."""
 
     name: str
@@ -428,7 +426,7 @@ class Column:
     decimal: str = "."
 
     @classmethod
-    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
+    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "ColumnTexts":
         """Count texts, one a row; those that are missing stand for nothing."""
         occurring = Counter(texts)
         gone = sum(occurring.pop(text, 0) for text in set(missing))

@@ -38,17 +38,7 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Range | None":
-        """Return the range that a text is, in any spelling; it may be empty. A number has both ends the same.
-
-        >>> Range.of("20-39")
-        Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
-        >>> Range.of("18.5-<25") == Range.of("18,5 bis unter 25") == Range.of("[18.5, 25["), Range.of("young")
-        (True, None)
-        >>> Range.of("20\u201339") == Range.of("aged 20 to 39 years") == Range.of("20 a 39 a\u00f1os") == Range.of("Y20T39")
-        True
-        >>> Range.of("75 and over") == Range.of("Y_GE75") == Range.of("ab 75 Jahren") == Range.of("75 ans et plus")
-        True
-        """
+        """Return the range that a text is, in any spelling; it may be empty. A number has both ends the same."""
         return _range_in(text)
 
     @property
@@ -71,12 +61,6 @@ class Range(NamedTuple):
         """Return whether it is from one whole number to another, both of which belong to it."""
         ends = (self.low, self.high)
         return self.with_low and self.with_high and all(end.is_finite() and end == end // 1 for end in ends)
-
-    @property
-    def half_open(self) -> tuple[Decimal, Decimal]:
-        """First of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
-        first = max(self.low + (not self.with_low and self.low.is_finite()), Decimal(0))
-        return first, self.high + 1 if self.with_high else self.high
 
     def and_of(self, other: "Range") -> "Range":
         """Return the intersection."""
@@ -272,7 +256,14 @@ def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
 
     Empty where a label is no such range.
     """
-    ranges = {label: numbers.half_open for label, numbers in zip(labels, intervals(labels)) if numbers is not None}
+    ranges = {  # from the first of its whole numbers, from 0 on, to the one after the last
+        label: (
+            max(numbers.low + (not numbers.with_low and numbers.low.is_finite()), Decimal(0)),
+            numbers.high + numbers.with_high,
+        )
+        for label, numbers in zip(labels, intervals(labels))
+        if numbers is not None
+    }
     ends = sorted({end for pair in ranges.values() for end in pair})
     if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
         return {}

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from marginals.deadline import PROGRESS_IN_LINES
+from marginals.deadline import ANSWERED, PROGRESS_IN_LINES
 
 WORKER = """
 import json, runpy, sys
@@ -42,6 +42,7 @@ class Job:
 
     shown: the same command for a terminal. progress: the task, how much of it is done and how much there is (0: unknown).
     status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
+    questions: those of a search, in the order of their bits in `answered`; None until something was found.
     """
 
     number: int
@@ -53,6 +54,8 @@ class Job:
     status: int | None = None
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
     sentence: str = ""
+    questions: tuple[frozenset[str], ...] = ()
+    answered: int | None = None
     is_stopped: bool = False
     done: threading.Event = field(default_factory=threading.Event, repr=False)
 
@@ -116,7 +119,10 @@ class Job:
                 text = line.decode("utf-8", "replace").strip()
                 try:
                     news = json.loads(text)
-                    self.progress = str(news["task"]), int(news["done"]), int(news["total"])
+                    if news["task"] == ANSWERED:
+                        self.answered = int(news["done"])
+                    else:
+                        self.progress = str(news["task"]), int(news["done"]), int(news["total"])
                 except (ValueError, KeyError, TypeError):
                     reason = text
         reader.join()

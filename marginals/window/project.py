@@ -32,15 +32,13 @@ NOTES = ".marginals-window"
 _WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
 """Keys of an attribute whose texts are words, never files."""
 
-_TABLES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
-
 
 @dataclass(frozen=True)
 class Project:
     """A folder with what is worked on: a config, a table that has none yet, or a release alone.
 
-    folder: resolved. config: where the config is, or will be; None where there is a release only. table: the table that the
-    config is to be about, while there is none. release: a release to explore, without its table.
+    folder: resolved. config: where the config is, or will be; None for a release alone. table: the table of a config that is
+    to be written. release: a release to explore, without its table.
     """
 
     folder: Path
@@ -57,9 +55,9 @@ class Project:
 
     @classmethod
     def at(cls, path: Path) -> "Project":
-        """The project that a path stands for: a table, a config, a release, or a folder with one of these.
+        """Return the project of a path: a table, a config, a release, or the folder of a config.
 
-        Raises InputError, in a sentence, for anything else.
+        Raises InputError for anything else.
         """
         if not path.exists():
             raise InputError(f"there is no {path}; name a table, a release.toml or a release")
@@ -83,22 +81,17 @@ class Project:
             return cls(folder.parent, None, release=folder)
         if (folder / CONFIG).is_file():
             return cls(folder, folder / CONFIG)
-        tables = sorted(file for file in folder.iterdir() if file.suffix in _TABLES and file.is_file())
-        if len(tables) == 1:
-            return cls._of_table(tables[0])
-        several = f"{len(tables)} tables; name one of them" if tables else f"neither a table nor a {CONFIG}"
-        raise InputError(f"{path} holds {several}")
+        raise InputError(f"{path} holds neither a release nor a {CONFIG}; name a table")
 
     @classmethod
     def _of_table(cls, table: Path) -> "Project":
-        for name in (CONFIG, f"{table.stem}.toml"):
-            config = table.parent / name
-            if not config.exists() or _names(config, table):
-                return cls(table.parent, config, table)
-        raise InputError(f"{CONFIG} and {table.stem}.toml are about other tables; open one of them, or move it away")
+        config = table.parent / CONFIG
+        if config.exists() and not _names(config, table):
+            raise InputError(f"{CONFIG} is about another table; open it, or move it away")
+        return cls(table.parent, config, table)
 
     def inside(self, name: str) -> Path:
-        """The path of a file in the folder, named as it stands there. Raises InputError for any other."""
+        """Return the path of a file in the folder. Raises InputError for any other."""
         path = Path(name)
         if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
             raise InputError("files are named by their path in the project's folder")
@@ -124,7 +117,7 @@ class Project:
     def private(self) -> Path:
         """The window's own folder, which its owner alone may enter; made when missing.
 
-        Raises InputError where something else has its name, such as a link to another folder.
+        Raises InputError if something else has its name, such as a link to another folder.
         """
         folder = self.folder / NOTES
         if folder.is_symlink():
@@ -152,7 +145,7 @@ def _names(config: Path, table: Path) -> bool:
         path = tomllib.loads(bounded_content(config, _MOST_BYTES).decode("utf-8"))["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
-        return config.name == CONFIG
+        return True  # the page of the config says what is wrong
 
 
 def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -194,9 +187,12 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 
 _MOST_BYTES = 1 << 20
 
+_MOST_BASES = 50
+"""Texts of a config that pages were made of, at most."""
+
 
 def releases_in(project: Project) -> list[str]:
-    """The releases in the folder of a project, by their names; the one that was published last comes first."""
+    """Return the releases in the folder of a project by name, the latest first."""
     if project.release is not None:
         return [project.release.name]
     folders = [
@@ -208,17 +204,21 @@ def releases_in(project: Project) -> list[str]:
 
 
 def changed_since(project: Project, config: Config, release: str) -> list[str]:
-    """Names of the config and the files of its table that were changed after a release was written."""
+    """Return the names of the config and the files of its table that were changed after a release was written."""
     written, origin = (project.folder / release).stat().st_mtime, config.source.origin
     files = [*([project.config] if project.config else []), *(files_at(origin) if isinstance(origin, Path) else [])]
     return [file.name for file in files if file.stat().st_mtime > written]
 
 
 class OlderVersionError(InputError):
-    """An edit was based on another version of the config than stands there now."""
+    """An edit was based on another version of the config than stands there now.
 
-    def __init__(self) -> None:
+    both: the keys that both edits change, with the value of this one and that of the other.
+    """
+
+    def __init__(self, both: Mapping[str, tuple[object, object]] | None = None) -> None:
         super().__init__("the config was changed since this page was loaded, so nothing was written")
+        self.both = both or {}
 
 
 def flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -237,10 +237,12 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._cache: tuple[str, Config] | None = None
+        self._bases: dict[str, str] = {}
+        """Texts by their version, for edits that are based on them."""
 
     @property
     def text(self) -> str:
-        """The text. Raises InputError where there is none."""
+        """The text. Raises InputError if there is none."""
         try:
             return bounded_content(self.path, _MOST_BYTES).decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:
@@ -249,7 +251,7 @@ class ConfigFile:
             raise InputError(f"{self.path.name} cannot be read: {system_reason(error)}") from None
 
     def read(self, text: str | None = None) -> Config:
-        """The config; of another text than stands there, if one is given. Raises InputError."""
+        """Return the config, or that of another text. Raises InputError."""
         content = self.text if text is None else text
         stamp = self._version_of(content)
         cached = self._cache
@@ -288,7 +290,10 @@ class ConfigFile:
     @property
     def version(self) -> str:
         """Digest of the config and the hierarchy files that it names."""
-        return self._version_of(self.text)
+        text = self.text
+        version = self._version_of(text)
+        self._bases = {**dict(list(self._bases.items())[-_MOST_BASES:]), version: text}
+        return version
 
     def _version_of(self, text: str) -> str:
         digest = sha256(text.encode())
@@ -302,14 +307,40 @@ class ConfigFile:
     def edit(self, version: str, change: Change, files: Mapping[str, bytes] | None = None) -> str:
         """Change the config, and return its difference as `diff -u` shows it; empty without one.
 
-        version: of the config that the change is based on. files: written before it, by their paths in the folder. Raises
-        OlderVersionError if another version stands there now, InputError if the change would make a config that cannot be
-        read; then nothing is written.
+        version: of the config that the change is based on; if another version stands there now, only the keys that the
+        change concerns are written. files: written before it, by their paths in the folder. Raises OlderVersionError if
+        both concern one key, InputError if the change would make a config that cannot be read; then nothing is written.
         """
         with self._lock:
+            now = self.version
+            if version != now:
+                change = self._merging(version, change, is_alone=not files)
             document = self.document
             change(document)
-            return self.replace(version, tomlkit.dumps(document), files)
+            return self.replace(now, tomlkit.dumps(document), files)
+
+    def _merging(self, version: str, change: Change, *, is_alone: bool) -> Change:
+        """Return a change of those keys alone that another one changes in the config of an older version."""
+        base = self._bases.get(version)
+        if base is None or not is_alone or base == self.text:
+            raise OlderVersionError
+        document = tomlkit.parse(base)
+        change(document)
+        before, mine, now = map(dict, map(flat, (tomllib.loads(base), document.unwrap(), self.plain)))
+        edited = {key: mine.get(key) for key in {**before, **mine} if before.get(key) != mine.get(key)}
+        both = {
+            key: (mine.get(key), now.get(key)) for key in edited if now.get(key) not in (before.get(key), mine.get(key))
+        }
+        if both:
+            raise OlderVersionError({": ".join(key[1:]): values for key, values in both.items()})
+
+        def merged(document: tomlkit.TOMLDocument) -> None:
+            sensitive = sensitive_in(document)
+            for (*above, key), value in edited.items():
+                put(section(document, *above), key, value)
+            keep_diversity(document, sensitive)
+
+        return merged
 
     def replace(self, version: str, text: str, files: Mapping[str, bytes] | None = None) -> str:
         """Write another text in its place, as `edit` does. Raises as that does."""

@@ -77,8 +77,8 @@ class Application:
             if gate.enters(request):
                 return gate.remember(Response(rendered("enter.html", root=gate.root), mimetype="text/html"))
             return self._routed(request)
-        except OlderVersionError:
-            return window.conflict(request)
+        except OlderVersionError as error:
+            return window.conflict(request, error)
         except MarginalsError as error:
             sentence = _begun(f"{error}.")
             if request.method == "POST":

@@ -324,11 +324,11 @@ class Window:
         """Say what an edit changed."""
         self.say(sentence if written else "Nothing changed.", written)
 
-    def conflict(self, request: Request) -> Response:
+    def conflict(self, request: Request, error: OlderVersionError) -> Response:
         """Return a page that says that another edit came first, with the config as it is now and the text that was typed."""
         step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
         content = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:]}
-        return self.page("conflict.html", "", 409, **content)
+        return self.page("conflict.html", "", 409, **content, both=error.both)
 
 
 def _digest(settings: object) -> str:

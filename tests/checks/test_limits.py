@@ -102,7 +102,6 @@ ELSEWHERE = {
     "checks/risk/test_risk": {"checks.risk.worst_case": "MOST_CHOICES MOST_LOSSES"},
     "checks/test_assessment": {
         "checks.classes": "LARGEST_L MOST_RULED_OUT",
-        "checks.population": "_MOST_COLUMNS _MOST_WORK",
     },
     "checks/test_claim": {"checks.claims": "MOST_ROWS"},
     "marginals/test_surest": {"checks.maxent.surest": "_MOST_SETS"},

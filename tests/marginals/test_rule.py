@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks import ATTESTED, Distinct, MaxentDiversity, MinCell, Register, Verdict
+from checks import ATTESTED, Distinct, MinCell, Register, Verdict
 from command_line import main
 from marginals import Policy
 from marginals.example import attributes, frame, table
@@ -140,7 +140,7 @@ def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Pat
     apart = [{"age": 2, "diagnosis": 0}, {"sex": 0, "diagnosis": 0}]
     policy = Policy(min_cell=2, base="none", diversity="distinct:2", must_publish=apart, max_attributes=2)
     marginals.publish(table, policy).write(tmp_path / "release")
-    attested = Register(MaxentDiversity(Distinct(2), "diagnosis"), ATTESTED).as_json()
+    attested = Register(Distinct(2), "diagnosis", basis=ATTESTED).as_json()
 
     def attest(release: dict[str, Any]) -> None:
         least, diversity = release["privacy"]

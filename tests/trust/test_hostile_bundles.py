@@ -412,7 +412,7 @@ CONTRADICTED: dict[str, tuple[Claim, ...]] = {
     "no-small-certain": (parse_claim({"criterion": "no-small-certain", "k": 2}),),
     "no-small-cell-certain": (parse_claim({"criterion": "no-small-cell-certain", "k": 2}),),
     "maxent-diversity": (MaxentDiversity(parse_diversity("distinct:2"), "s"),),
-    "register": (Register(MaxentDiversity(parse_diversity("distinct:2"), "s")),),
+    "register": (Register(parse_diversity("distinct:2"), "s"),),
 }
 
 

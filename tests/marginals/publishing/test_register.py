@@ -54,7 +54,9 @@ def released(
     """A release of some margins, with a diversity that is also claimed of readers with a register."""
     collection = Collection.of(table.cube, map(table.domain.mask, margins))
     diversity = MaxentDiversity(parse_diversity(text), "S")
-    return release_of(collection, table.roles, (KLink(5), diversity, Register(diversity, basis)))
+    return release_of(
+        collection, table.roles, (KLink(5), diversity, Register(diversity.diversity, diversity.sensitive, basis=basis))
+    )
 
 
 def test_a_demand_for_readers_with_a_register_refuses_what_makes_somebody_certain() -> None:

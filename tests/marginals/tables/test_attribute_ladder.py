@@ -130,27 +130,6 @@ def test_a_ladder_of_people_begins_with_as_many_people():
     assert counted.domain.hierarchy("town").labels[1] == ("a", "other town")
 
 
-def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_numbers() -> None:
-    """Stevedata's gss_wages: pandas writes a column of whole numbers as 18.0, 19.0, ... when one of them is missing."""
-    ages = np.random.default_rng(2).integers(18, 60, 3_000).astype(str)
-    whole = pd.DataFrame({"age": ages, "sex": np.where(np.arange(3_000) % 2, "f", "m")})
-    roles: dict[str, Attribute | str] = {
-        "age": Attribute("quasi-identifier", ladder="fitted"),
-        "sex": "quasi-identifier",
-    }
-    names, answers = [], []
-    for frame in (whole, whole.assign(age=ages.astype(object) + ".0")):
-        release = marginals.publish(
-            marginals.read_table(frame, roles), marginals.Policy(k_link=100, diversity="none", objective="kl")
-        ).release
-        age = release.domain.hierarchy("age")
-        names.append([set(level) for level in age.labels[1:]])
-        answers.append(release.count({"age": age.labels[1][1]}).value)
-        answers.append(release.count("age in 21-27").value)
-    assert names[0] == names[1]
-    assert answers[0:2] == pytest.approx(answers[2:4])
-
-
 def by_likeness(ladder="alike", hierarchy=None, ill=None, rows=1):
     """Jobs of which the rare ones are alike in pairs by sex."""
     jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (15, 0), "miner": (0, 14)}
@@ -232,7 +211,3 @@ def test_a_column_of_which_all_rows_that_count_lack_a_value_has_no_groups(how: d
     dose = marginals.Attribute("quasi-identifier", missing="as a value", ladder="fitted", **how)
     table = marginals.read_table(frame, {"sex": "quasi-identifier", "dose": dose}, rows_per_person=1)
     assert table.domain.hierarchy("dose").labels == (("missing",), ("*",))
-
-
-def ladder(column, k=3, **settings):
-    return read(Attribute("quasi-identifier", **{"ladder": "fitted", **settings}), column, k).domain.hierarchy("column")

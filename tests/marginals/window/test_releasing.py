@@ -128,16 +128,20 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     assert not (folder / "third").exists()
 
 
-def test_each_question_says_whether_a_table_answers_it(browser: Browser) -> None:
+def test_questions_are_in_a_table_or_in_none_while_the_search_runs(browser: Browser) -> None:
     asked = [("age", "disease"), ("sex", "town"), ("age", "town")]
     browser.post("/policy/wanted", {"first": [one for one, _ in asked], "second": [other for _, other in asked]})
-    browser.search(k_link=60)
+    job = browser.search(k_link=60)
     [candidate] = browser.window.candidates.all()
     margins = marginals.open_release(candidate.folder / "release").published.collection.margins
     answered = [any({*pair} <= margin.keys() for margin in margins) for pair in asked]
-    said = re.findall(r'<span class="(\w+)">[●◐○] (?:won|lost)', browser.page("/search"))
-    assert [kind in ("published", "supported") for kind in said] == answered
     assert len(set(answered)) == 2
+    said = re.findall(r'class="(\w+)">[●◐○] (?:won|lost)', browser.page("/search"))
+    assert [kind in ("published", "supported") for kind in said] == answered
+    job.done.clear()  # as if it still ran
+    so_far = re.findall(r'id="asked-\d" data-live class="(\w*)"', browser.page("/search"))
+    assert so_far[:3] == ["ahead" if is_answered else "behind" for is_answered in answered]
+    job.done.set()
 
 
 def test_the_key_is_made_with_the_release_that_it_signs(browser: Browser) -> None:
