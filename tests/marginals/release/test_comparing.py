@@ -134,6 +134,7 @@ def test_attributes_with_one_value_are_compared_too() -> None:
     made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = made.steward.comparison.compared_pairs
     assert (pair.kind, pair.cramers_v) == ("published", 0)
+    assert "Nothing to speak of" in made.steward.page(made.steward).decode()
 
 
 def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:
