@@ -111,14 +111,10 @@ class FrechetBounds:
         except TooManyCellsError:
             return None
 
-    def extreme(self, inside: BoolArray, direction: int, seconds: float, deadline: Deadline) -> Extreme:
-        """Return `extreme_count` of some possible cells, and keep the table that it finds.
-
-        Raises TooManyCellsError if there are more than PROGRAM_LIMIT possible cells.
-        """
-        cells = self.possible
-        if cells is None:
-            raise TooManyCellsError(f"the published cells that may be occupied are more than {PROGRAM_LIMIT}")
+    def extreme(
+        self, cells: PossibleCells, inside: BoolArray, direction: int, seconds: float, deadline: Deadline
+    ) -> Extreme:
+        """Return `extreme_count` of some of the possible cells, and keep the table that it finds."""
         extreme = extreme_count(cells, inside, direction, seconds, deadline=deadline)
         if extreme.table is not None:
             self.tables_met.append(extreme.table)
@@ -362,17 +358,17 @@ class Box:
         return CountBounds(lower, total, sharp=False, lower_sharp=True)
 
     def _programmed(self, seconds: float) -> CountBounds:
-        if seconds <= 0 or self.source.possible is None:
+        if seconds <= 0 or (possible := self.source.possible) is None:
             return CountBounds(0, self.source.collection.cube.total, sharp=False)
-        cells = self.source.possible.cells
+        cells = possible.cells
         share = np.ones(len(cells))
         for attribute in self.inside:
             level = cells.margin.get(attribute)
             share *= 0.5 if level is None else self.share(attribute, level)[cells.column(attribute)]
         # Each bound runs two programs, one after the other; the other half of the time is left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
-        upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
-        lower = self.source.extreme(share == 1, -1, inf, deadline)
+        upper = self.source.extreme(possible, share > 0, 1, inf, deadline.share(2))
+        lower = self.source.extreme(possible, share == 1, -1, inf, deadline)
         is_sharp = lower.attained and upper.attained
         return CountBounds(lower.bound, upper.bound, is_sharp)
 
