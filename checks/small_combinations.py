@@ -46,6 +46,9 @@ _FEW_CELLS = 500
 _PROVEN_CELLS = 5_000
 """Most cells for which a program is asked whether any table has the marginals."""
 
+_PROOF_SECONDS = 1.0
+"""Seconds of that program; the search for a table follows if they end first."""
+
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
@@ -107,7 +110,7 @@ def _require_some_table(collection: Collection, budget: Budget) -> None:
     if collection.cube.total and not len(cells):
         raise ContradictionError("no table has these marginals")
     nodes, least = budget.nodes if len(cells) <= _FEW_CELLS else 0, np.zeros(len(cells))
-    solve(least, Program(cells.constraints, cells.counts, least, least + inf), budget.seconds, nodes)
+    solve(least, Program(cells.constraints, cells.counts, least, least + inf), _PROOF_SECONDS, nodes)
 
 
 def _cleared_by_possible_tables(
