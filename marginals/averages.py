@@ -7,10 +7,10 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import inf, nan, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -301,28 +301,25 @@ class Amounts:
         return 0
 
 
-@dataclass(frozen=True, eq=False)
-class Estimated:
+class Estimated(NamedTuple):
     """Distinct numbers, ascending, and how many rows are expected of each."""
 
     values: FloatArray
     rows: FloatArray
 
-    @property
-    def total(self) -> float:
-        """The sum over the rows."""
-        return float(self.values @ self.rows)
 
-    @property
-    def mean(self) -> float:
-        """The sum over the number of rows."""
-        return self.total / float(self.rows.sum())
+def _total(estimated: Estimated) -> float:
+    return float(estimated.values @ estimated.rows)
 
-    def quantile(self, probability: float) -> float:
-        """The least value that so many of the rows do not exceed."""
-        shares = np.cumsum(self.rows) / self.rows.sum()
-        place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
-        return float(self.values[min(place, len(self.values) - 1)])
+
+def _mean(estimated: Estimated) -> float:
+    return _total(estimated) / float(estimated.rows.sum())
+
+
+def _quantile(probability: float, estimated: Estimated) -> float:
+    shares = np.cumsum(estimated.rows) / estimated.rows.sum()
+    place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
+    return float(estimated.values[min(place, len(estimated.values) - 1)])
 
 
 def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Amounts:
@@ -345,7 +342,7 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
 def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
     """Return the mean over the rows that a condition means. Raises InputError where none with a number is possible."""
     amounts = _amounts(model, attribute, where, scale)
-    return _answer(amounts, lambda estimated: estimated.mean, amounts.mean_range)
+    return _answer(amounts, _mean, amounts.mean_range)
 
 
 def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
@@ -353,7 +350,7 @@ def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> A
     amounts = _amounts(model, attribute, where, scale)
     if (bounds := amounts.total_range()) == (0, 0):
         return Answer(0.0, amounts.basis, Bounds(0.0, 0.0, sharp=True))
-    return _answer(amounts, lambda estimated: estimated.total, lambda: bounds)
+    return _answer(amounts, _total, lambda: bounds)
 
 
 def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":
@@ -372,7 +369,7 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
         if amounts.mean_range() is None:
             answers.append(Answer(nan, CERTAIN, Bounds(nan, nan, sharp=True)))
         else:
-            answers.append(_answer(amounts, lambda estimated: estimated.mean, amounts.mean_range))
+            answers.append(_answer(amounts, _mean, amounts.mean_range))
     labels = index(model.domain, margin, dict(zip(margin, np.array(groups).T)))
     return frame_of(answers, labels)
 
@@ -386,7 +383,7 @@ def quantile(
     amounts = _amounts(model, attribute, where, scale)
 
     def range_(q: float) -> Answer:
-        return _answer(amounts, lambda estimated: estimated.quantile(q), lambda: amounts.quantile_range(q))
+        return _answer(amounts, partial(_quantile, q), lambda: amounts.quantile_range(q))
 
     if not isinstance(probability, Sequence | np.ndarray):
         return range_(float(probability))

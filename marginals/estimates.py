@@ -278,8 +278,6 @@ def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator", *, base_v
 
     base_values: of all attributes, at base values, drawn evenly among those under the published value.
     """
-    if rows < 0:
-        raise InputError(f"a sample has 0 rows or more, not {rows}")
     return _rows(model, model.draw(rows, rng), rows, rng, base_values)
 
 
