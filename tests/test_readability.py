@@ -24,6 +24,8 @@ DONE = (
     "marginals/commands",
     "marginals/config",
     "marginals/criteria.py",
+    "marginals/demo.py",
+    "marginals/example.py",
     "marginals/keys.py",
     "marginals/messages.py",
     "marginals/label_sums.py",

@@ -129,9 +129,9 @@ class Facts(ColumnTexts):
         return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))._with_rows(counts, in_order(counts))
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
-        kept = tuple(values)
-        counts = np.array([rows_of[value] for value in kept], dtype=np.int64)
-        return replace(self, values=kept, counts=counts, missing=self.missing + self.rows - int(counts.sum()))
+        present = tuple(values)
+        counts = np.array([rows_of[value] for value in present], dtype=np.int64)
+        return replace(self, values=present, counts=counts, missing=self.missing + self.rows - int(counts.sum()))
 
     @property
     def rows_of(self) -> dict[str, int]:
