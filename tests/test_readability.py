@@ -38,6 +38,7 @@ DONE = (
     "marginals/results.py",
     "marginals/risk",
     "marginals/decision.py",
+    "marginals/pairs.py",
     "marginals/plots.py",
     "marginals/say",
     "marginals/release",
