@@ -40,6 +40,7 @@ DONE = (
     "marginals/results.py",
     "marginals/risk",
     "marginals/decision.py",
+    "marginals/pairs.py",
     "marginals/plots.py",
     "marginals/say",
     "marginals/release",
