@@ -156,11 +156,7 @@ DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
 
 
 def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts.
-
-    >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
-    (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
-    """
+    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts."""
     return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 

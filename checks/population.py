@@ -71,10 +71,6 @@ def reidentification(sizes: CountArray, population: CountArray | float | None = 
     population: for each class how many people of the population have its values; or the sampling fraction, from which
     journalist risk is estimated (`estimated_risks`). Raises ContradictionError if there are fewer people than rows, so
     that the table is no sample of the population. Raises CriterionError for an invalid fraction.
-
-    >>> found = reidentification(np.array([1, 4]), np.array([10, 4]))
-    >>> found.prosecutor.highest, found.prosecutor.average, round(found.marketer, 3)
-    (1.0, 0.4, 0.22)
     """
     if not len(sizes):
         return None
@@ -96,9 +92,6 @@ def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
     Franconi: Statistical and Technological Solutions for Controlled Data Dissemination, NTTS 1998.) So a row that is
     unique in the table is unique in the population with the probability `fraction`. The expectation is fraction / f
     times the hypergeometric function 2F1(1, 1; f + 1; 1 - fraction).
-
-    >>> estimated_risks(np.array([1, 5]), 1.0)
-    array([1. , 0.2])
     """
     if not 0 < fraction <= 1:
         raise CriterionError(f"a sampling fraction is above 0 and at most 1, got {fraction:g}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from marginals.arguments import published_of, require
-from marginals.bundle.content import Published, Released
+from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
@@ -258,7 +258,7 @@ _CELLS = 1 << 20
 _ALL_CELLS = 1 << 26
 
 
-def compare(release: Published | Released, table: Table) -> Comparison:
+def compare(release: BundleContent | Released, table: Table) -> Comparison:
     """Compare a release with the table that it was made of, beside one-way tables. Not for publication.
 
     Raises InputError for another table than the one that the release was made of.

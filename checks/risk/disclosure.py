@@ -12,7 +12,7 @@ from checks.risk.harm import (
     Harm,
     LeastRisk,
     MostUtility,
-    Objective,
+    Preference,
     Sensitivity,
     as_distribution,
     expected_harm,
@@ -134,7 +134,7 @@ class DecisionProblem:
         levels_shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
         return np.broadcast_to((self.originals.space.heights - levels_shown).sum(axis=-1).astype(np.float64), len(rows))
 
-    def scores(self, objective: Objective, levels: IndexArray, loss: FloatArray) -> FloatArray:
+    def scores(self, objective: Preference, levels: IndexArray, loss: FloatArray) -> FloatArray:
         """Return the scores of a level vector of all records with some losses by an objective: shape (3, records)."""
         return score(objective, loss, self.utility(np.arange(len(loss)), levels))
 
@@ -225,7 +225,7 @@ class Optimum:
         return weighted_mean(self.utility, self.weights)
 
 
-def best_of_each(problem: DecisionProblem, objective: Objective, progress: Progress = unwatched) -> Optimum:
+def best_of_each(problem: DecisionProblem, objective: Preference, progress: Progress = unwatched) -> Optimum:
     """Return the best of all level vectors for each record. O(different records * vectors)."""
     distinct, number = problem.distinct()
     records, vectors = len(distinct.originals), distinct.originals.space.level_vectors()
@@ -351,12 +351,6 @@ class Frontier:
     def __len__(self) -> int:
         """Number of points."""
         return len(self.utility)
-
-    def least_risk(self, utility: float) -> float:
-        """Return a lower bound on the risk of any disclosure with at least this mean utility; infinite if there is none."""
-        if utility > self.utility[-1]:
-            return float("inf")
-        return float(np.interp(utility, self.utility, self.risk))
 
     def thinned(self, points: int) -> "Frontier":
         """Return at most so many of its points, evenly spread over utility, with both ends."""

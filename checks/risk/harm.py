@@ -312,7 +312,7 @@ def linkage_losses(
 
 
 @dataclass(frozen=True)
-class Objective:
+class Preference:
     """Number to choose by. Raises DisclosureRuleError if it is not finite."""
 
     def __post_init__(self) -> None:
@@ -322,27 +322,27 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class LeastRisk(Objective):
-    """Objective: least loss with at least a utility (eq. 8); ties go to the most utility, then the most steps."""
+class LeastRisk(Preference):
+    """Preference for the least loss with at least a utility (eq. 8); ties go to the most utility, then the most steps."""
 
     utility: float
 
 
 @dataclass(frozen=True)
-class MostUtility(Objective):
-    """Objective: most utility with at most a loss (eq. 7); ties go to the least loss, then the most steps."""
+class MostUtility(Preference):
+    """Preference for the most utility with at most a loss (eq. 7); ties go to the least loss, then the most steps."""
 
     loss: float
 
 
 @dataclass(frozen=True)
-class TradeOff(Objective):
-    """Objective: least loss - price * utility (eq. 9); ties go to the most utility, then the most steps."""
+class TradeOff(Preference):
+    """Preference for the least loss - price * utility (eq. 9); ties go to the most utility, then the most steps."""
 
     price: float
 
 
-def score(objective: Objective, loss: FloatArray, utility: FloatArray) -> FloatArray:
+def score(objective: Preference, loss: FloatArray, utility: FloatArray) -> FloatArray:
     """Return whether disclosures are not allowed, then two costs, shape (3, n): the lexicographically least is the best."""
     match objective:
         case LeastRisk(least):

@@ -361,22 +361,6 @@ MAX_PAIRS = 1000
 MAX_ROWS = 10**15
 
 
-class Published(Protocol):
-    """Public part of a release: its marginals."""
-
-    @property
-    def collection(self) -> Collection:
-        """Published marginals; beside further tables the core."""
-
-    @property
-    def everything(self) -> Collection:
-        """Published marginals, further tables too."""
-
-    @property
-    def least_count(self) -> int:
-        """Largest count of rows that some claim guarantees; 1 where none does."""
-
-
 class Released(Protocol):
     """A release: published marginals with the content of its bundle."""
 

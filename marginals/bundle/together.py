@@ -15,7 +15,7 @@ from checks.changes import CRITERION, CellDifference, Narrowing, difference, eve
 from checks.claims import VERIFIED, Claim, CountClaim, Register
 from checks.combinatorial import ToldByLabels
 from checks.finding import DECISIVE, Algorithm, Finding, Verdict
-from marginals.bundle.content import BundleContent, Published, model_of
+from marginals.bundle.content import BundleContent, model_of
 from marginals.bundle.overlaps import (
     THE_REST,
     LabelOverlaps,
@@ -173,7 +173,7 @@ class OverTable(NamedTuple):
         return model_of(self.everything, self.core)
 
 
-def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
+def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Table]":
     """Marginals over the hierarchies of their table, and that with the release's names. Raises InputError."""
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
     everything = published.everything
@@ -196,7 +196,7 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
     return OverTable(collection, core), truth
 
 
-def _named_as(published: Published, truth: "Table") -> "Table":
+def _named_as(published: BundleContent, truth: "Table") -> "Table":
     renamed = {}
     for name, naming in truth.naming.items():
         if not published.everything.shows(name):

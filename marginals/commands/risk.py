@@ -33,12 +33,12 @@ from marginals.results import plain
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
-    from checks.risk.harm import Objective
+    from checks.risk.harm import Preference
 
 
 def _objective(
     utility: float | None, loss: float | None, price: float | None, on_average: bool, minimax: bool, has_frontier: bool
-) -> "Objective | None":
+) -> "Preference | None":
     from checks.risk.harm import LeastRisk, MostUtility, TradeOff
 
     kinds = ((LeastRisk, utility), (MostUtility, loss), (TradeOff, price))

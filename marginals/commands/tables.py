@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from marginals.publishing.searching import Progress
     from marginals.recoding.lattice import LatticeResult
     from marginals.recoding.local_recoding import LocalRecoding
-    from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
 
@@ -280,7 +279,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 @click.option(
     "--person", metavar="NAME,NAME", help="The column that says whose row it is, or several that do together."
 )
-@click.option("--header", metavar="LINE", help="The line that names the columns, from 1, or two: 3,4.")
+@click.option("--header", metavar="LINE", type=click.IntRange(1), help="The line that names the columns, from 1.")
 @click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
     "--preset",
@@ -320,7 +319,7 @@ def init(
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header, person = _header_lines(options["header"]), options["person"]
+    header, person = options["header"], options["person"]
     people = () if person is None else _named(person) or ("",)
     chosen = Choices(
         sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
@@ -380,9 +379,7 @@ def _reading_lines(config: "InitialConfig") -> Iterable[str]:
 
     described = config.guessed.table
     if config.form.header is not None:
-        lines = config.form.header
-        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
-        yield f"The columns are named by {named}; see header in the config."
+        yield f"The columns are named by line {config.form.header}; see header in the config."
     if described.decimal_why:
         yield f"Numbers are read with a decimal comma: {described.decimal_why}."
     yield from filter(None, [missing_in_words(described.missing_cells)])
@@ -402,14 +399,6 @@ def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
         yield f"{config.guessed.person}. {counts}; see person in the config."
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         yield "No column looked sensitive; if one is, say so in the config."
-
-
-def _header_lines(text: str | None) -> "Header":
-    """The lines that an option names. Raises InputError for what is none."""
-    lines = tuple(int(line) for line in _named(text) if line.isascii() and line.isdigit())
-    if len(lines) != len(_named(text)):
-        raise InputError("--header takes the number of a line, from 1, or two of them, such as 3,4")
-    return None if text is None else lines[0] if len(lines) == 1 else lines
 
 
 def _named(columns: str | None) -> tuple[str, ...]:

@@ -286,14 +286,10 @@ class GuessedTable:
         """Return the columns with a value that meet a condition."""
         return [name for name, facts in self.filled.items() if condition(facts)]
 
-    def values(self, names: Collection[str]) -> dict[str, Values]:
-        """The values of some columns in some rows, each read once."""
-        return {name: self.table.values_of(name) for name in names}
-
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        read = {key: guess.settings[key] for key in ("missing", "marks", "one_spelling") if key in guess.settings}
+        read = {key: guess.settings[key] for key in ("missing", "marks") if key in guess.settings}
         result = protected(self.facts[name], why, question)
         return replace(result, settings={**result.settings, **read}, labels=guess.labels, doubt=guess.doubt)
 

@@ -476,8 +476,7 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         why = f"{result.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
         result = result.counting_missing(why)
     marks = {"marks": facts.marks.texts} if facts.marks.texts else {}
-    spelling = {"one_spelling": True} if facts.spellings else {}
-    return replace(result, settings={**result.settings, **marks, **spelling}, labels=facts.labels, doubt=facts.doubt)
+    return replace(result, settings={**result.settings, **marks}, labels=facts.labels, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

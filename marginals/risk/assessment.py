@@ -35,7 +35,7 @@ from checks.risk.harm import (
     Linear,
     MostUtility,
     Multiplicative,
-    Objective,
+    Preference,
     Sensitivity,
     TradeOff,
     Weights,
@@ -123,11 +123,6 @@ class TableRisk:
     prior: FloatArray
     utility: FloatArray = field(repr=False)
     weights: FloatArray | None = field(default=None, repr=False)
-
-    @property
-    def expected_losses(self) -> FloatArray:
-        """Loss of each record expected over the dictionaries: shape (records,)."""
-        return np.asarray(product(self.prior[:, None], np.stack([of.losses for of in self.dictionaries])).sum(axis=0))
 
     @property
     def mean_utility(self) -> float:
@@ -365,11 +360,6 @@ class RiskAssessment:
             raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
         return weights
 
-    @property
-    def most_utility(self) -> float:
-        """The utility of a record with base values everywhere, which the page shows."""
-        return float(self.originals.space.heights.sum())
-
     @cached_property
     def _people(self) -> PeopleTable:
         return PeopleTable.of_rows(self.table.rows)
@@ -419,7 +409,7 @@ class RiskAssessment:
         dictionaries = [Dictionary(people.records(space)) for people in self.attackers.dictionaries]
         return np.stack([linkage_losses(records, public, links, dictionary, harm) for dictionary in dictionaries])
 
-    def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
+    def optimum(self, objective: Preference, progress: Progress = unwatched) -> Optimum:
         """The best disclosure of each row, whatever the rules (LSFB09 section 4), without linkage."""
         rows, levels = np.arange(len(self.originals)), 0 * self.originals.space.heights
         most = self.problem.utility(rows, levels).max()

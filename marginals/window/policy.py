@@ -14,7 +14,7 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
-from marginals.named_rules import named_rule
+from marginals.named_rules import named_rule, rule_names
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.publishing.wanted import WEIGHT
 from marginals.say.claims import MEANINGS, claim_meaning, claim_title
@@ -26,8 +26,6 @@ from marginals.window.project import drop, put, section
 from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
 from models.tables.hierarchy import SUPPRESSED
-
-RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
 
 
 def _counted_by(preset: Preset) -> tuple[str, str, str]:
@@ -70,7 +68,7 @@ def show(window: Window, _request: Request) -> Response:
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
         word=(Codebook() if table is None else table.codebook).word,
-        rules=[(named_rule(name), named_rule(name) in policy.named_rules) for name in RULES],
+        rules=[(named_rule(name), named_rule(name) in policy.named_rules) for name in rule_names()],
         sensitive=sensitive,
         claims=_claims(policy, sensitive, counts_missing, table),
     )
@@ -104,7 +102,7 @@ def save(window: Window, request: Request) -> Response:
         except CriterionError as error:
             error.about(f"{_TYPED}{name}")
             raise
-    rules = [rule for rule in form.getlist("rules") if rule in RULES]
+    rules = [rule for rule in form.getlist("rules") if rule in rule_names()]
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")

@@ -1,5 +1,6 @@
 """Search: looks for releases in the background, keeps results side by side, and shows the obstacles."""
 
+import shutil
 from urllib.parse import urlencode
 
 import tomlkit
@@ -91,7 +92,7 @@ def take(window: Window, request: Request, number: int) -> Response:
 
 def drop(window: Window, _request: Request, number: int) -> Response:
     """Forget a candidate."""
-    window.candidates.drop(_candidate(window, number).number)
+    shutil.rmtree(_candidate(window, number).folder, ignore_errors=True)
     return window.back("/search")
 
 

@@ -381,10 +381,7 @@ def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArra
 def _through(
     coupling: Coupling, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
 ) -> FloatArray:
-    """Return rows of a clique by key and by the values of all messages: shape (size, values).
-
-    counts, keys: of each cell of the clique, keys below `size`. Cells with equal keys and separator cells are merged.
-    """
+    """Return rows of a clique by key, below `size`, and by the values of all messages: shape (size, values)."""
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
     if coupling is in_proportion and len(messages) == 1:
@@ -477,11 +474,7 @@ def _beyond(tree: CalibratedTree, side: Side, items: tuple[Item, ...], how: _How
 def _rows(
     tree: CalibratedTree, clique: int, back: Side | None, items: tuple[Item, ...], beyond: _Messages, how: _How
 ) -> FloatArray:
-    """Return rows by the cell of the separator behind a clique (one row if there is none) and by the values of each
-    item.
-
-    beyond: the rows on each of the clique's ways to items that it does not hold.
-    """
+    """Return rows by the cell of the separator behind a clique, one row without one, and by the values of each item."""
     coupling, groups = how
     ways = tree.ways(clique, items)
     held = [item for item in items if tree.holders(item) >> clique & 1]

@@ -304,10 +304,7 @@ class Box:
     def _refined(
         self, margin: Mapping[str, int], levels: Mapping[str, int], lower: CountArray, upper: CountArray
     ) -> _Ends:
-        """Tighten bounds where the published levels show that a cell must, or need not, have rows.
-
-        lower, upper: of the cells of the margin, with the count of the published value at each value under it.
-        """
+        """Tighten bounds of the cells where the published levels show that a cell must, or need not, have rows."""
         lower = np.maximum(lower, 0)
         for attribute, told_level in levels.items():
             hierarchy, along = self.source.domain.hierarchy(attribute), [-1 if attribute == a else 1 for a in margin]
@@ -419,10 +416,7 @@ def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
 
 
 def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bool:
-    """Return whether rows by separator cell and items beyond follow from the marginal of one clique there.
-
-    A clique is passed through if the next separator shows everything that is asked of the clique.
-    """
+    """Return whether rows by separator cell and items beyond follow from the marginal of one clique there."""
     while ways := tree.ways(tree.links[side[0]].cliques[side[1]], items):
         (way, beyond), *others = ways
         needed = reduce(or_, set(items).difference(beyond), tree.tree.separators[side[0] + 1])

@@ -19,6 +19,7 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables
 from models.inference.u_terms import u_terms
 from models.tables.contingency_table import Cells
+from models.tables.contingency_table import entropy as entropy_of
 from models.tables.hierarchy import Domain, InducedAttribute, Margin, Mask, vertices_of
 
 if TYPE_CHECKING:
@@ -91,8 +92,8 @@ class MarginalModel:
         """
         if self.in_tree.is_decomposable:
             return MaximumEntropy(self.in_tree).information
-        entropy = sum(_entropy(cells.counts) for cells in self.tree.cliques)
-        entropy -= sum(_entropy(link.rows[0]) for link in self.tree.links)
+        entropy = sum(entropy_of(cells.counts) for cells in self.tree.cliques)
+        entropy -= sum(entropy_of(link.rows[0]) for link in self.tree.links)
         return max(sum(self._entropies) - entropy, 0.0)
 
     @cached_property
@@ -327,12 +328,6 @@ class DrawnTable(MarginalModel):
             share = box.share(a, self.finest_levels[a])
             inside *= share[self.codes[a]] if a in self.codes else share[0]
         return float(inside.sum())
-
-
-def _entropy(expected: FloatArray) -> float:
-    """Return the entropy in nats of the distribution in proportion to expected counts; 0 if there are no rows."""
-    total = float(expected.sum())
-    return log(total) - float(x_log_x(expected).sum()) / total if total > 0 else 0.0
 
 
 def mutual_information(counts: FloatArray) -> float:

@@ -212,12 +212,11 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     ages = ["20"] * 30 + ["21"] * 3 + ["22"] * 40 + ["23"] * 2 + ["24"] * 30 + ["60"] * 3 + ["70"] * 4
     frame = pd.DataFrame({"age": ages, "ill": (["no", "yes", "no"] * 40)[: len(ages)]})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    text = (
+    (tmp_path / "release.toml").write_text(
         'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nbase.table = "none"\n'
         'privacy.k_link = 5\nprivacy.diversity = "none"\n'
         '[attributes.age]\nrole = "quasi-identifier"\nladder = "fitted"\n'
     )
-    (tmp_path / "release.toml").write_text(text)
     config = marginals.read_config(tmp_path / "release.toml")
     folder = tmp_path / "release"
     marginals.publish(config.read_table(), config.policy).write(folder)

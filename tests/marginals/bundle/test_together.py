@@ -2,14 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks import KCombinatorial, KLink, MaxentDiversity, Verdict, parse_diversity
 from command_line import run
 from dice import Dice, Thrown
 from marginals import InputError, Policy, Role, Table
@@ -17,42 +15,11 @@ from marginals.bundle.overlaps import overlapping_values
 from marginals.bundle.together import ReleasedLadder, released_ladders
 from marginals.example import release
 from marginals.publishing.publishing import releasable
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Hierarchy
 from strategies import contingency_tables, domains, margins
-from written_bundles import tables_content, write_bundle
+from written_bundles import tables_content
 
 ROLES = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE}
-
-
-def test_releases_that_cut_ages_differently_are_undecided_together(tmp_path: Path) -> None:
-    """Of 25-34 in one release all but one are 30-39 in the other, so one is 25-29, with HIV."""
-    domains = [
-        Domain.of({"age": Hierarchy.from_rows([(a, "*") for a in labels]), "ill": Hierarchy.flat(["flu", "hiv"])})
-        for labels in (["10-19", "20-29", "30-39"], ["15-24", "25-34", "35-44"])
-    ]
-    claims = (KLink(3), KCombinatorial(3), MaxentDiversity(parse_diversity("distinct:2"), "ill"))
-    cells = [
-        {(0, 0): 9, (0, 1): 4, (1, 0): 20, (1, 1): 6, (2, 0): 6, (2, 1): 4},
-        {(0, 0): 29, (0, 1): 9, (1, 0): 6, (1, 1): 5},
-    ]
-    folders = []
-    for name, domain, counted in zip("ab", domains, cells):
-        codes = {"age": np.array([age for age, _ in counted]), "ill": np.array([ill for _, ill in counted])}
-        table = ContingencyTable.from_cells(domain, {"age": 0, "ill": 0}, codes, list(counted.values()))
-        write_bundle(tables_content([table], {a: ROLES[a] for a in ("age", "ill")}, claims), tmp_path / name)
-        folders.append(tmp_path / name)
-        assert marginals.verify(tmp_path / name).ok
-    verification = marginals.verify(*folders)
-    _, composition, *alone = verification.checks
-    assert (composition.criterion, composition.verdict, "'age'" in composition.note) == (
-        "composition",
-        Verdict.UNDECIDED,
-        True,
-    )
-    assert all(check.holds for check in alone)
-    assert not verification.ok
-    attacks = marginals.attack(*folders)
-    assert (attacks.note, {*attacks.apart}) == (composition.note, {*map(str, folders)})
 
 
 def overlaps(one: list[str], other: list[str]) -> tuple[set[tuple[str, str]], bool]:

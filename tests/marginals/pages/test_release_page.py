@@ -196,22 +196,6 @@ def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, bundle: Path) -
     page.close()
 
 
-def test_a_summary_that_is_longer_than_a_sheet_begins_on_the_first_one(browser: Any, tmp_path: Path) -> None:
-    """Nothing that would not fit on a sheet is kept together, which would leave the first one blank."""
-    frame = pd.DataFrame({f"column_with_a_very_long_name_{number}": ["x", "y"] * 10 for number in range(60)})
-    table = marginals.read_table(frame, dict.fromkeys(frame.columns, "quasi-identifier"))
-    collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in frame.columns])
-    (tmp_path / "report.html").write_bytes(report_of(bundle_content(collection, table.roles, (KLink(2),))))
-    page = browser.new_page(viewport={"width": 703, "height": 1032})  # A4 less its margins
-    page.goto((tmp_path / "report.html").as_uri())
-    page.emulate_media(media="print")
-    kept = """[...document.querySelectorAll("section[aria-labelledby=short] *")].filter(
-        (part) => getComputedStyle(part).breakInside === "avoid").map((part) => part.getBoundingClientRect().height)"""
-    assert max(page.evaluate(kept), default=0) < 1032 / 2
-    assert page.locator("section[aria-labelledby=short]").bounding_box()["height"] > 1032
-    page.close()
-
-
 def test_a_release_of_very_many_attributes_counts_its_pairs_and_lists_none() -> None:
     frame = pd.DataFrame({f"q{number:02}": ["x", "y"] * 10 for number in range(30)})
     table = marginals.read_table(frame, dict.fromkeys(frame.columns, "quasi-identifier"))

@@ -11,7 +11,7 @@ import pytest
 
 from project import NO_DATA, data_folder
 from small_release import contents, marginals_command, write_config
-from window_clients import never_end, served, serving, withhold_counts
+from window_clients import never_end, served, serving
 from window_pictures import walk
 
 
@@ -108,33 +108,6 @@ def test_what_is_typed_and_not_saved_is_asked_about_and_kept_nowhere(
         assert len(asked) == 2
         page.close()
     assert "k_link = 18" in config.read_text()
-
-
-def test_a_page_that_is_typed_in_while_its_counts_arrive_stays_as_it_is(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with served(write_config(tmp_path), monkeypatch) as address:
-        page = browser.new_page()
-        page.goto(address)
-        page.wait_for_url("**/table")
-        held: list[Any] = []
-
-        def is_fetched(route: Any) -> bool:
-            return bool(route.request.resource_type == "fetch")
-
-        with monkeypatch.context() as counting:
-            withhold_counts(counting)
-            page.route("**/policy", lambda route: held.append(route) if is_fetched(route) else route.continue_())
-            page.get_by_role("link", name="Who may see it", exact=True).click()
-            page.locator("body[data-awaited]").wait_for(state="attached")
-            while not held:
-                page.wait_for_timeout(10)
-        page.get_by_label("k_link").fill("17")
-        held[0].continue_()
-        page.get_by_text("It is done: load the page again").wait_for()
-        assert page.get_by_label("k_link").evaluate("field => field === document.activeElement")
-        assert page.get_by_label("k_link").input_value() == "17"
-        page.close(run_before_unload=False)
 
 
 def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(
