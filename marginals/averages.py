@@ -18,7 +18,7 @@ from marginals.answers import Answer, Bounds, Of, answer, frame_of
 from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Rows, as_margin, basis_in
+from marginals.estimates import Attributes, MeantRows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import LabelNumbers, Range
@@ -46,7 +46,7 @@ Limits = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Scale:
+class NumberScale:
     """Numbers of the values of an attribute, where labels do not say all.
 
     values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
@@ -98,8 +98,8 @@ class Amounts:
     """An attribute of some rows as numbers: how many rows have each published value, and which numbers these are."""
 
     attribute: str
-    rows: Rows
-    scale: Scale
+    rows: MeantRows
+    scale: NumberScale
 
     @property
     def model(self) -> MarginalModel:
@@ -322,8 +322,8 @@ def _quantile(probability: float, estimated: Estimated) -> float:
     return float(estimated.values[min(place, len(estimated.values) - 1)])
 
 
-def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Amounts:
-    return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
+def _amounts(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), MeantRows.of(model, where), scale)
 
 
 def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], ValueRange | None]) -> Answer:
@@ -339,13 +339,13 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+def mean(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
     """Return the mean over the rows that a condition means. Raises InputError where none with a number is possible."""
     amounts = _amounts(model, attribute, where, scale)
     return _answer(amounts, _mean, amounts.mean_range)
 
 
-def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+def total(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
     """Return the sum over the rows that a condition means; 0 where none is possible."""
     amounts = _amounts(model, attribute, where, scale)
     if (bounds := amounts.total_range()) == (0, 0):
@@ -353,7 +353,7 @@ def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> A
     return _answer(amounts, _total, lambda: bounds)
 
 
-def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":
+def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: NumberScale) -> "pd.DataFrame":
     """Return the mean of each group of rows with the same values of some attributes, nan where no number is possible."""
     of_all, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
@@ -375,7 +375,7 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
 
 
 def quantile(
-    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: NumberScale
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
     import pandas as pd

@@ -60,7 +60,7 @@ Operand: TypeAlias = "Column | Constant"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Inequality:
     """Comparison of two values by ==, <, <=, > or >=; one of them is of a column."""
 
     left: Operand
@@ -105,7 +105,7 @@ class Disjunction:
     terms: "tuple[Formula, ...]"
 
 
-Atom: TypeAlias = Comparison | Membership | Choice
+Atom: TypeAlias = Inequality | Membership | Choice
 Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
 
 
@@ -123,7 +123,7 @@ def atoms(formula: Formula) -> Iterator[Atom]:
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
     """Return the columns and constants of an atom."""
-    if isinstance(atom, Comparison):
+    if isinstance(atom, Inequality):
         return (atom.left, atom.right)
     return (atom.column, *atom.values) if isinstance(atom, Membership) else (atom.column,)
 
@@ -328,7 +328,7 @@ class _Reader:
             raise self._unreadable()
         if not isinstance(first, Column) and not isinstance(second, Column):
             raise self._refusal("compares constants with each other; compare columns with constants")
-        comparison = Comparison(first, _SIGNS[type(sign)], second)
+        comparison = Inequality(first, _SIGNS[type(sign)], second)
         return Negation(comparison) if isinstance(sign, ast.NotEq) else comparison
 
     def _operand(self, node: ast.expr) -> Operand:

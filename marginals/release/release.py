@@ -29,7 +29,7 @@ from marginals.arguments import (
     whole,
 )
 from marginals.arguments import CONDITION as ANY_CONDITION
-from marginals.averages import Limits, Scale
+from marginals.averages import Limits, NumberScale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import SecretKey, secret_key
@@ -306,9 +306,9 @@ class Release:
             return averages.mean(self.model, attribute, where, scale)
         return _warned(averages.means(self.model, attribute, by, where, scale))
 
-    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> Scale:
+    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> NumberScale:
         ends = None if limits is None else (float(limits[0]), float(limits[1]))
-        return Scale(values, ends, self.published.codebook.values.get(attribute, {}))
+        return NumberScale(values, ends, self.published.codebook.values.get(attribute, {}))
 
     @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(
