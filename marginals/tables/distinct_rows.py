@@ -102,15 +102,15 @@ class DistinctRows:
 
 def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
     """Return the distinct rows of one or more parts of a table; of some parts alone if these have more than `most`."""
-    found: list[DistinctRows] = []  # the distinct rows of the first parts
+    distinct: list[DistinctRows] = []  # the distinct rows of the first parts
     waiting: list[DistinctRows] = []
     for part in parts:
         waiting.append(part)
-        if not found or sum(map(len, waiting)) >= len(found[0]):  # so that each row is sorted a few times only
-            found, waiting = [concatenated([*found, *waiting]).without(())], []
-            if len(found[0]) > most:
+        if not distinct or sum(map(len, waiting)) >= len(distinct[0]):  # so that each row is sorted a few times only
+            distinct, waiting = [concatenated([*distinct, *waiting]).without(())], []
+            if len(distinct[0]) > most:
                 break
-    return concatenated([*found, *waiting]).without(()) if waiting else found[0]
+    return concatenated([*distinct, *waiting]).without(()) if waiting else distinct[0]
 
 
 def concatenated(parts: Sequence[DistinctRows]) -> DistinctRows:
