@@ -112,11 +112,11 @@ def test_the_result_is_allowed_and_its_figures_are_those_of_its_maxent_joint(nam
     assert early.kl_divergence == pytest.approx(model.kl_divergence, abs=1e-12)
 
 
-REPLAYED = ("forward", "backward")
+REPLAYED = ("forward", "backward", "both")
 """Strategies whose steps are single moves that are found again by their names."""
 
 
-OF_ANY_OBJECTIVE = ["auto", "stepwise", *REPLAYED]
+OF_ANY_OBJECTIVE = ["auto", *REPLAYED]
 """The others refuse the likelihood ratio, by which there is no best model."""
 
 
@@ -306,7 +306,7 @@ def asked(table, name, criterion):
     """How often a search asks whether to stop."""
     looks = count()
     deadline = Deadline(100_000, lambda: next(looks))
-    select(table, criterion, stepwise if name == "stepwise" else name, deadline=deadline)
+    select(table, criterion, name, deadline=deadline)
     return next(looks)
 
 
