@@ -135,9 +135,6 @@ def begins_of(ordered: CodeArray) -> IndexArray:
 
 
 def x_log_x(values: npt.ArrayLike) -> FloatArray:
-    """Return x ln x of each value, with 0 for 0, in the same shape; NaN below 0.
-
-    This is `scipy.special.xlogy(x, x)` without the import of SciPy, which takes longer than most queries.
-    """
+    """Return x ln x of each value, 0 for 0: `scipy.special.xlogy(x, x)` without its slow import."""
     x = np.asarray(values, dtype=np.float64)
     return np.asarray(x * np.log(np.where(x == 0, 1.0, x)))

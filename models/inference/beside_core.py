@@ -199,11 +199,7 @@ class ModelBesideCore(MarginalModel):
         return cells.rolled_up(margin).dense(margin).astype(np.float64)
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Draw rows from the core, weighted so that they match the counts of all published tables as nearly as
-        possible.
-
-        Returns codes as `MarginalModel.draw` does.
-        """
+        """Draw rows from the core, weighted so that they match all published tables as nearly as possible."""
         domain = self.domain
         number = max(min(max(rows * _CANDIDATES, _FEWEST), _MOST), rows) if rows else 0
         drawn = self.of_core.draw(number, rng)

@@ -201,10 +201,7 @@ class CalibratedTree:
         return [_alias_draw(cells.counts, *groups) for cells, groups in zip(self.cliques, separators)]
 
     def draw(self, rows: int, rng: "np.random.Generator") -> dict[str, CodeArray]:
-        """Draw independent rows: for each published attribute its codes at its finest published level, shape (rows,).
-
-        Raises DomainMismatchError if the tables have no rows.
-        """
+        """Draw rows, as `MarginalModel.draw` does. Raises DomainMismatchError if the tables have no rows."""
         if rows and not self.total:
             raise DomainMismatchError("marginals of no rows at all have no distribution to draw from")
         drawn: dict[str, CodeArray] = {}
@@ -300,10 +297,7 @@ def _alias_draw(weights: FloatArray, groups: IndexArray, group_count: int) -> _D
 def drawn_leaves(
     domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray], rows: int, rng: "np.random.Generator"
 ) -> dict[str, CodeArray]:
-    """Draw base codes of rows, evenly among the base values under each row's value.
-
-    levels: of the given codes. Attributes without codes are drawn among all their base values.
-    """
+    """Draw base codes of rows, evenly among the base values under each row's value. levels: of the given codes."""
     drawn: dict[str, CodeArray] = {}
     for attribute, hierarchy in domain.items():
         level = levels[attribute] if attribute in codes else hierarchy.height

@@ -331,11 +331,7 @@ class Box:
         )
 
     def flow_bounds(self, seconds: float = 0.0) -> CountBounds:
-        """Return bounds by maximum flows: the lower one in any junction tree, the upper one for the two ends of a
-        chain.
-
-        seconds: for flows through more than _FLOW_CELLS cells.
-        """
+        """Return bounds by maximum flows, the upper one along chains. seconds: for more than _FLOW_CELLS cells."""
         total = self.source.collection.cube.total
         unknown = CountBounds(0, total, sharp=False)
         if self.is_empty:

@@ -94,10 +94,7 @@ def estimable_parameters(cube: DataCube, tree: JunctionTree) -> int:
 
 
 def fitted_cells(cube: DataCube, tree: JunctionTree) -> int:
-    """Return the number of base cells to which the model gives a probability above 0.
-
-    Attributes count with the values that the tree shows. The number is computed from the leaves of the tree.
-    """
+    """Return the number of cells, at the values that the tree shows, to which the model gives a probability above 0."""
     ways = [np.ones(len(cube.counts(clique)), dtype=object) for clique in tree.cliques]
     for child in reversed(range(len(ways))):
         parent, separator = tree.parents[child], tree.separators[child]

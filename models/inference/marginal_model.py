@@ -356,10 +356,7 @@ def mutual_information(counts: FloatArray) -> float:
 
 
 def phi_squared(shares: FloatArray) -> float:
-    """Return Pearson's mean square contingency of a table of shares or counts: chi-squared over the number of rows.
-
-    shares: shape (values of one attribute, values of the other). 0 if there are no rows.
-    """
+    """Return chi-squared over the number of rows of a table of shares or counts of two attributes; 0 if there are none."""
     total = float(shares.sum())
     if total <= 0:
         return 0.0

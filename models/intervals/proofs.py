@@ -170,10 +170,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Equation of a count with a sum of terms, which implies the bound.
-
-    is_whole: whether the bound follows from the terms; else it also needs whole numbers, or more tables.
-    """
+    """Equation of a count with a sum of terms. is_whole: whether these imply the bound, without more or whole numbers."""
 
     terms: tuple[Term, ...]
     is_whole: bool

@@ -57,11 +57,7 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
 
 
 def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
-    """Return keys without their last digit, and that digit in the smallest dtype that holds it.
-
-    It is five times as fast as `divmod`. The digit is computed modulo the range of its dtype, so overflow does not
-    matter.
-    """
+    """Return keys without their last digit, and that digit, five times as fast as `divmod`; overflow does not matter."""
     higher, dtype = keys // radix, smallest_code_dtype(radix)
     digit = keys.astype(dtype)
     digit -= higher.astype(dtype) * np.asarray(radix).astype(dtype)
@@ -124,10 +120,7 @@ def look_up(sought: CodeArray, keys: CodeArray) -> tuple[IndexArray, BoolArray]:
 
 
 def match(one: CodeArray, other: CodeArray) -> tuple[IndexArray, IndexArray]:
-    """Return all pairs of positions with equal keys, grouped by the first one in order: arrays of equal length.
-
-    O((n + m) log m + pairs).
-    """
+    """Return all pairs of positions with equal keys, grouped by the first one in order: arrays of equal length."""
     order = np.argsort(other, kind="stable")
     low, counts = _matches(one, other[order])
     left_index = np.repeat(np.arange(len(one)), counts)
