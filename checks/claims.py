@@ -205,9 +205,9 @@ class AttributeClaim(Claim):
 
         It is the criterion itself, or its form for people; a single clique that fails it already decides (KG06 Prop. 7.2).
         """
-        return self._judged(self.diversity)
+        return self._criterion_of_people(self.diversity)
 
-    def _judged(self, diversity: Diversity) -> Diversity | None:
+    def _criterion_of_people(self, diversity: Diversity) -> Diversity | None:
         plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
         people = of_people(plain, self.rows_per_person or 1)
         if people is None:
@@ -324,7 +324,7 @@ class Register(AttributeClaim):
     @property
     def class_diversity(self) -> Diversity | None:
         """Criterion of the diversity among people who have a value; a missing value is nothing that a reader could learn."""
-        return self._judged(leaving_out(self.diversity, (MISSING,)))
+        return self._criterion_of_people(leaving_out(self.diversity, (MISSING,)))
 
 
 BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"

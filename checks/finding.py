@@ -85,8 +85,8 @@ class WorstClass:
     def as_json(self) -> dict[str, Any]:
         """Return the known values, null for infinite."""
         names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution", "values")
-        known = {name: value for name in names if (value := getattr(self, name)) is not None}
-        return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
+        present = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return present | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
 
 
 @dataclass(frozen=True)
