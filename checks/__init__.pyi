@@ -29,6 +29,7 @@ from checks.diversity.criteria import Recursive as Recursive
 from checks.diversity.criteria import Simple as Simple
 from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.criterion import satisfies as satisfies
+from checks.diversity.implications import weakest_implying as weakest_implying
 from checks.diversity.registry import parse_diversity as parse_diversity
 from checks.diversity.registry import spellings as spellings
 from checks.diversity.text import spelled as spelled

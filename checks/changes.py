@@ -1,10 +1,10 @@
 """Releases of a table that changes: what they tell together of joiners and leavers, and which changes have to wait."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import product
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -545,16 +545,12 @@ class CellDifference:
     margin: Mapping[str, int | None]
     before: int
     after: int
+    PLAIN: ClassVar = ("margin", "cell", "difference", "before", "after")
 
     @property
     def difference(self) -> int:
         """Rows after less rows before."""
         return self.after - self.before
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the difference as plain values."""
-        rows = {"difference": self.difference, "before": self.before, "after": self.after}
-        return {"margin": dict(self.margin), "cell": dict(self.cell), **rows}
 
 
 def difference(
@@ -623,8 +619,8 @@ class ChangedPeople:
         return {
             "cells": self.cells,
             "small": self.small,
-            "smallest": [cell.as_json() for cell in self.smallest],
-            "one_value": {"classes": self.classes, "smallest": list(map(asdict, self.one_value))},
+            "smallest": self.smallest,
+            "one_value": {"classes": self.classes, "smallest": self.one_value},
         }
 
 

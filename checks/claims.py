@@ -17,10 +17,10 @@ from checks.combinatorial import (
     GroupTree,
     SensitiveGroup,
     ToldByLabels,
+    by_search,
     k_combinatorial,
     label_counts,
     min_cell,
-    of_part,
 )
 from checks.diversity.criterion import Diversity, SensitiveValues
 from checks.diversity.derived import LeavingOut, leaving_out, of_people
@@ -30,7 +30,7 @@ from checks.errors import CriterionError
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
-from models.errors import TimeOverError
+from models.errors import ContradictionError, TimeOverError
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import MISSING, Domain
 
@@ -65,9 +65,6 @@ class Claim(ABC):
 
     criterion: ClassVar[str]
     """Name in a bundle."""
-
-    form: ClassVar[str]
-    """Form of a request in text: a name, `=`, and a parameter, for instance `k-link=K`."""
 
     is_part_by_part: ClassVar[bool] = False
     """True if a search can judge the claim by its `parts`, each `on_tree`; other claims are right, too, but slower to
@@ -116,11 +113,11 @@ class Claim(ABC):
 
 
 def answer(claim: Claim, question: Question) -> Finding:
-    """Return the finding of a claim's check; undecided if the deadline comes first."""
+    """Return the finding of a claim's check; undecided if the deadline comes first, or if no table has the marginals."""
     try:
         return claim.check(question)
-    except TimeOverError as over:
-        return undecided(claim, str(over))
+    except (ContradictionError, TimeOverError) as reason:
+        return undecided(claim, str(reason))
 
 
 def undecided(claim: Claim, note: str) -> Finding:
@@ -129,43 +126,13 @@ def undecided(claim: Claim, note: str) -> Finding:
 
 
 def listing(names: Sequence[str], conjunction: str = "and") -> str:
-    """Return names as a list in a sentence.
-
-    >>> listing(["job"]), listing(["job", "pay", "age"]), listing(["job", "pay"], "or")
-    ('job', 'job, pay and age', 'job or pay')
-    """
+    """Return names as a list in a sentence."""
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-class AttributeClaim(Claim):
-    """Claim about the values of one sensitive attribute, whose name a bundle states as `sensitive`."""
-
-    @property
-    @abstractmethod
-    def about(self) -> str:
-        """Sensitive attribute that the claim is about."""
-
-    @property
-    @abstractmethod
-    def level(self) -> int:
-        """Level of the attribute whose values are judged; 0 for the finest published ones."""
-
-    @property
-    @abstractmethod
-    def class_diversity(self) -> Diversity | None:
-        """Criterion that every class of a margin with the attribute must satisfy; None if that cannot be decided."""
-
-    @abstractmethod
-    def stated_on(self, collection: Collection, level: int | None = None) -> Self:
-        """Return the claim with no labels but those that a collection shows, as its release states it.
-
-        level: the number of the judged level in the release, if it differs.
-        """
-
-
 @dataclass(frozen=True)
-class MaxentDiversity(AttributeClaim):
-    """Claim that the maximum-entropy distribution given the marginals is diverse in one sensitive attribute.
+class AttributeClaim(Claim):
+    """Claim that a criterion holds of one sensitive attribute.
 
     level: of the attribute's hierarchy, whose values are judged; the finest published ones if these are coarser.
     """
@@ -173,9 +140,6 @@ class MaxentDiversity(AttributeClaim):
     diversity: Diversity
     sensitive: str
     level: int = 0
-    criterion: ClassVar[str] = "maxent-diversity"
-    form: ClassVar[str] = "diversity=CRITERION"
-    is_part_by_part: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.level, bool) or not isinstance(self.level, int) or self.level < 0:
@@ -198,22 +162,10 @@ class MaxentDiversity(AttributeClaim):
         content = {"criterion": self.criterion, "diversity": str(self.diversity), "sensitive": self.sensitive}
         return content | ({"level": self.level} if self.level else {})
 
-    def decide(self, question: Question) -> Finding:
-        """Return the finding on a collection; the other sensitive attributes count as nonsensitive (MKGV07 Def. 4.6)."""
-        collection, budget = question.collection, question.budget
-        if (lacking := uninstalled_in(self.diversity)) is not None:
-            return undecided(self, lacking.lacking())
-        if (diversity := self.class_diversity) is None:
-            whom = f"people of up to {self.rows_per_person} rows each"
-            return undecided(self, f"whether {whom} are {self.diversity} cannot be decided")
-        from checks.maxent.maxent_diversity import fitted_diversity, maxent_diversity  # slow to import, and few need it
-
-        try:
-            if collection.is_decomposable:
-                return maxent_diversity(collection, self.sensitive, diversity, budget)
-            return fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
-        except CriterionError as error:
-            return undecided(self, f"{self.sensitive}: {error}")
+    @property
+    def about(self) -> str:
+        """The attribute."""
+        return self.sensitive
 
     @property
     def distance(self) -> str:
@@ -231,9 +183,11 @@ class MaxentDiversity(AttributeClaim):
         return replace(self, diversity=leaving_out(self.diversity, labels))
 
     def stated_on(self, collection: Collection, level: int | None = None) -> Self:
-        """Return the claim with the labels of the values that it judges: the finest shown ones, or coarser ones.
+        """Return the claim with no labels but those that a collection shows, as its release states it.
 
-        Raises CriterionError if the attribute's hierarchy does not have the level below `*`.
+        The labels are of the values that it judges: the finest shown ones, or coarser ones. level: the number of the
+        judged level in the release, if it differs. Raises CriterionError if the attribute's hierarchy does not have the
+        level below `*`.
         """
         hierarchy, finest = collection.domain.hierarchy(self.sensitive), collection.finest_level(self.sensitive)
         counted = collection.cube.table(collection.domain.mask({self.sensitive: finest}))
@@ -244,6 +198,47 @@ class MaxentDiversity(AttributeClaim):
             values = values.coarsened(max(finest, self.level))
         diversity = self.diversity.stated_among(values)
         return replace(self, diversity=diversity, level=self.level if level is None else level)
+
+    @property
+    def class_diversity(self) -> Diversity | None:
+        """Criterion that every class of a margin with the attribute must satisfy; None if it cannot be decided for people.
+
+        It is the criterion itself, or its form for people; a single clique that fails it already decides (KG06 Prop. 7.2).
+        """
+        return self._judged(self.diversity)
+
+    def _judged(self, diversity: Diversity) -> Diversity | None:
+        plain = diversity.plain if isinstance(diversity, LeavingOut) else diversity
+        people = of_people(plain, self.rows_per_person or 1)
+        if people is None:
+            return None
+        whose = replace(diversity, plain=people) if isinstance(diversity, LeavingOut) else people
+        return AtLevel(whose, self.level) if self.level else whose
+
+
+@dataclass(frozen=True)
+class MaxentDiversity(AttributeClaim):
+    """Claim that the maximum-entropy distribution given the marginals is diverse in one sensitive attribute."""
+
+    criterion: ClassVar[str] = "maxent-diversity"
+    is_part_by_part: ClassVar[bool] = True
+
+    def decide(self, question: Question) -> Finding:
+        """Return the finding on a collection; the other sensitive attributes count as nonsensitive (MKGV07 Def. 4.6)."""
+        collection, budget = question.collection, question.budget
+        if (lacking := uninstalled_in(self.diversity)) is not None:
+            return undecided(self, lacking.lacking())
+        if (diversity := self.class_diversity) is None:
+            whom = f"people of up to {self.rows_per_person} rows each"
+            return undecided(self, f"whether {whom} are {self.diversity} cannot be decided")
+        from checks.maxent.maxent_diversity import fitted_diversity, maxent_diversity  # slow to import, and few need it
+
+        try:
+            if collection.is_decomposable:
+                return maxent_diversity(collection, self.sensitive, diversity, budget)
+            return fitted_diversity(collection, self.sensitive, diversity, FULL.until(budget.deadline))
+        except CriterionError as error:
+            return undecided(self, f"{self.sensitive}: {error}")
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:
         """Return the cliques with the attribute, if there are any: these decide the claim (KG06 Prop. 7.3)."""
@@ -269,24 +264,6 @@ class MaxentDiversity(AttributeClaim):
         """
         return inf if self.diversity.about_base_values else self.level
 
-    @property
-    def about(self) -> str:
-        """The attribute."""
-        return self.sensitive
-
-    @property
-    def class_diversity(self) -> Diversity | None:
-        """Criterion itself, or its form for people; a single clique that fails it already decides (KG06 Prop. 7.2).
-
-        None if it cannot be decided for people.
-        """
-        plain = self.diversity.plain if isinstance(self.diversity, LeavingOut) else self.diversity
-        people = of_people(plain, self.rows_per_person or 1)
-        if people is None:
-            return None
-        whose = replace(self.diversity, plain=people) if isinstance(self.diversity, LeavingOut) else people
-        return AtLevel(whose, self.level) if self.level else whose
-
 
 VERIFIED, ATTESTED = "verified", "attested"
 """Bases of a claim: the files, which anybody can check, or the word of the publisher, who has the table."""
@@ -300,31 +277,29 @@ class Register(AttributeClaim):
     that the worst class reaches could tell more of the table than its marginals do.
     """
 
-    of: MaxentDiversity
     basis: str = VERIFIED
     criterion: ClassVar[str] = "register"
-    form: ClassVar[str] = "register=CRITERION"
 
     @classmethod
     def from_json(cls, content: Mapping[str, Any]) -> Self | None:
         """Return the claim of a diversity and its basis."""
-        of, basis = MaxentDiversity.from_json(content), content.get("basis", VERIFIED)
-        return None if of is None or basis not in (VERIFIED, ATTESTED) else cls(of, basis)
+        claim, basis = super().from_json(content), content.get("basis", VERIFIED)
+        return None if claim is None or basis not in (VERIFIED, ATTESTED) else replace(claim, basis=basis)
 
     def as_json(self) -> dict[str, Any]:
         """Return the claim as a bundle states it."""
-        return {**self.of.as_json(), "criterion": self.criterion, "basis": self.basis}
+        return super().as_json() | {"basis": self.basis}
 
     def decide(self, question: Question) -> Finding:
         """Return the finding: attested if counts do not decide it, no class refutes it and the publisher attests it."""
         from checks.register import UNKNOWN, UNLINKED, failing_class, register_diversity  # slow to import, few need it
 
-        if (lacking := uninstalled_in(self.of.diversity)) is not None:
+        if (lacking := uninstalled_in(self.diversity)) is not None:
             return undecided(self, lacking.lacking())
         if (self.rows_per_person or 1) > 1:
             return undecided(self, SEVERAL_ROWS)
         if (diversity := self.class_diversity) is None:
-            return undecided(self, f"whether people are {self.of.diversity} cannot be decided")
+            return undecided(self, f"whether people are {self.diversity} cannot be decided")
         collection = question.collection
         finding = register_diversity(collection, self.about, question.sensitive, diversity, question.budget)
         if finding.verdict is Verdict.UNDECIDED:
@@ -346,33 +321,10 @@ class Register(AttributeClaim):
 
         return replace(self, basis=VERIFIED if is_decided_by(collection, self.about, sensitive) else ATTESTED)
 
-    def stated_on(self, collection: Collection, level: int | None = None) -> Self:
-        """Return the claim with no labels but those that a collection shows."""
-        return replace(self, of=self.of.stated_on(collection, level))
-
-    @property
-    def about(self) -> str:
-        """The attribute."""
-        return self.of.sensitive
-
-    @property
-    def level(self) -> int:
-        """Level of the diversity."""
-        return self.of.level
-
-    @property
-    def left_out(self) -> tuple[str, ...]:
-        """Labels that the diversity leaves out."""
-        return self.of.left_out
-
-    def leaving_out(self, *labels: str) -> Self:
-        """Return the claim of the diversity that leaves labels out."""
-        return replace(self, of=self.of.leaving_out(*labels))
-
     @property
     def class_diversity(self) -> Diversity | None:
         """Criterion of the diversity among people who have a value; a missing value is nothing that a reader could learn."""
-        return replace(self.of.leaving_out(MISSING), rows_per_person=self.rows_per_person).class_diversity
+        return self._judged(leaving_out(self.diversity, (MISSING,)))
 
 
 BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cannot show it"
@@ -419,17 +371,9 @@ class CountClaim(Claim):
         """Rows that every cell of a margin must have, sensitive attributes counted; None if it demands none."""
         return self.least_count if self.is_about_cells else None
 
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether the count of the worst cell of a finding is certainly the smallest."""
-        return finding.holds and not finding.note
-
 
 def number_of_rows(text: str) -> int | None:
-    """Return the number in a text; None unless it is a whole number of at most twelve digits.
-
-    >>> number_of_rows("10"), number_of_rows("ten")
-    (10, None)
-    """
+    """Return the number in a text; None unless it is a whole number of at most twelve digits."""
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
@@ -445,11 +389,7 @@ LEAST_DEMAND = 2
 
 
 def why_no_demand(number: object) -> str:
-    """Return why 1 is no demand, as the end of a message with the remedy; empty for any other number.
-
-    >>> why_no_demand(1), why_no_demand(0)
-    ('; 1 demands nothing, so write a larger number, such as 10, or leave it out', '')
-    """
+    """Return why 1 is no demand, as the end of a message with the remedy; empty for any other number."""
     is_one = number == 1 and number is not True
     return "; 1 demands nothing, so write a larger number, such as 10, or leave it out" if is_one else ""
 
@@ -480,7 +420,6 @@ class MinCell(CountClaim):
     """Claim that no count from 1 to k - 1 is published, bounded by the marginals together, or told by a label."""
 
     criterion: ClassVar[str] = "min-cell"
-    form: ClassVar[str] = "min-cell=K"
     is_about_single_margins: ClassVar[bool] = True
     is_about_cells: ClassVar[bool] = True
 
@@ -493,17 +432,12 @@ class MinCell(CountClaim):
         examined = finding.examined + (0 if finding.holds else by_labels.examined)
         return replace(by_labels, criterion=finding.criterion, examined=examined)
 
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether the claim holds, for every count was examined; else any cell below k may be shown."""
-        return finding.holds
-
 
 @dataclass(frozen=True)
 class KCombinatorial(CountClaim):
     """Claim that every possible combination of nonsensitive values could be shared by at least k rows."""
 
     criterion: ClassVar[str] = "k-combinatorial"
-    form: ClassVar[str] = "k-combinatorial=K"
     is_part_by_part: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
@@ -516,7 +450,7 @@ class KCombinatorial(CountClaim):
 
     def on_tree(self, tree: SensitiveTree | GroupTree, budget: Budget) -> Verdict:
         """Return the verdict on the whole tree, because each part decides by itself."""
-        return of_part(tree, self.least_count, budget).verdict
+        return by_search(tree.until(budget.deadline), self.least_count, budget).verdict
 
     @property
     def failure_lasts_to(self) -> float:
@@ -529,16 +463,11 @@ class KLink(CountClaim):
     """Claim that each class of a marginal has at least k rows, or people."""
 
     criterion: ClassVar[str] = "k-link"
-    form: ClassVar[str] = "k-link=K"
     is_about_single_margins: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
         """Return the finding on a collection."""
         return k_link(question.collection, question.sensitive, self.least_count)
-
-    def shows_smallest(self, finding: Finding) -> bool:
-        """Return whether a class is shown; it is the smallest, because every count is examined."""
-        return finding.worst is not None
 
 
 @dataclass(frozen=True)
@@ -546,7 +475,6 @@ class MinPublishedCell(KLink):
     """Claim that no published count is from 1 to k - 1, sensitive attributes counted; combinations do not count."""
 
     criterion: ClassVar[str] = "min-published-cell"
-    form: ClassVar[str] = "min-published-cell=K"
     is_about_cells: ClassVar[bool] = True
 
     def decide(self, question: Question) -> Finding:
@@ -562,7 +490,6 @@ class NoSmallCertain(CountClaim):
     """
 
     criterion: ClassVar[str] = "no-small-certain"
-    form: ClassVar[str] = "no-small-certain=K"
 
     def decide(self, question: Question) -> Finding:
         """Return the finding on a collection, from its counts only."""
@@ -575,35 +502,31 @@ class NoSmallCertain(CountClaim):
         """Return the attributes that combinations do not include."""
         return () if self.is_about_cells else sensitive
 
-    def shows_smallest(self, finding: Finding) -> bool:  # noqa: ARG002 - of any finding
-        """Return False: the worst cell is that of k-link, and a combination that no table shows can be smaller."""
-        return False
-
 
 @dataclass(frozen=True)
 class NoSmallCellCertain(NoSmallCertain):
     """Claim that no combination of values, sensitive ones included, certainly has from 1 to k - 1 rows."""
 
     criterion: ClassVar[str] = "no-small-cell-certain"
-    form: ClassVar[str] = "no-small-cell-certain=K"
     is_about_cells: ClassVar[bool] = True
 
 
 # Claims in bundles and in texts.
 
 
-_CLAIMS = (
-    KLink,
-    KCombinatorial,
-    NoSmallCertain,
-    MinCell,
-    MinPublishedCell,
-    NoSmallCellCertain,
-    MaxentDiversity,
-    Register,
-)
-_KINDS: dict[str, type[CountClaim | AttributeClaim]] = {kind.criterion: kind for kind in _CLAIMS}
-"""Class of each criterion in a bundle."""
+_CLAIMS: dict[str, type[CountClaim | AttributeClaim]] = {
+    "k-link": KLink,
+    "k-combinatorial": KCombinatorial,
+    "no-small-certain": NoSmallCertain,
+    "min-cell": MinCell,
+    "min-published-cell": MinPublishedCell,
+    "no-small-cell-certain": NoSmallCellCertain,
+    "diversity": MaxentDiversity,
+    "register": Register,
+}
+"""Class of each name in a request in text; a bundle has the `criterion` of the class."""
+
+_KINDS = {kind.criterion: kind for kind in _CLAIMS.values()}
 
 
 def parse_claim(claim_json: Mapping[str, Any]) -> Claim:
@@ -634,17 +557,14 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     `register=entropy:6`.
 
     A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
-
-    >>> claims_from_text("diversity=distinct:2", ["diagnosis"])
-    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
     """
     name, _, value = text.partition("=")
     if name in ("k-map", "delta-presence"):
         raise CriterionError(SINGLE_TABLES)
-    kind = next((kind for kind in _KINDS.values() if kind.form.partition("=")[0] == name), None)
-    k = number_of_rows(value)
+    kind, k = _CLAIMS.get(name), number_of_rows(value)
     if kind is None or (k is None and issubclass(kind, CountClaim)):
-        raise CriterionError(f"a check is {listing([kind.form for kind in _KINDS.values()], 'or')}, not {text!r}")
+        forms = [f"{name}={'K' if issubclass(kind, CountClaim) else 'CRITERION'}" for name, kind in _CLAIMS.items()]
+        raise CriterionError(f"a check is {listing(forms, 'or')}, not {text!r}")
     if issubclass(kind, CountClaim):
         if k == 1:
             raise CriterionError(f"{text!r} is no check{why_no_demand(1)}")

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, isfinite, prod
+from math import ceil, prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -206,8 +206,7 @@ class StrongestRequirements:
 
     def as_json(self) -> dict[str, Any]:
         """Return the requirements as plain values; null if no c is enough."""
-        c = {str(number): c if isfinite(c) else None for number, c in enumerate(self.recursive_c, 2)}
-        return asdict(self) | {"recursive_c": c}
+        return vars(self) | {"recursive_c": dict(enumerate(self.recursive_c, 2))}
 
 
 def reached(counts: NDArray[np.integer[Any]]) -> StrongestRequirements:
@@ -281,16 +280,12 @@ MOST_RULED_OUT = 3
 class KnowledgeNeeded:
     """Background knowledge that breaks a table, in one sensitive attribute (MKGV07 section 1.1).
 
-    least: how many values of a person a reader must rule out until a single value is left in some class. fallen:
+    least: how many values of a person a reader must rule out until a single value is left in some class. ruled_out:
     classes and rows that fall to a reader who rules out 1, 2, ... `MOST_RULED_OUT` values.
     """
 
     least: int
-    fallen: Mapping[int, AffectedClasses]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the knowledge needed as plain values."""
-        return {"least": self.least, "ruled_out": {str(n): fallen._asdict() for n, fallen in self.fallen.items()}}
+    ruled_out: Mapping[int, AffectedClasses]
 
 
 @dataclass(frozen=True)
@@ -298,7 +293,7 @@ class Assessment:
     """Assessment of the disclosures by one table.
 
     k_anonymity: rows of the smallest class. homogeneous, nearly_homogeneous: classes and rows in which one value of
-    some sensitive attribute holds all rows, or nearly all. diversity, knowledge: by sensitive attribute.
+    some sensitive attribute holds all rows, or nearly all. diversity, background_knowledge: by sensitive attribute.
     """
 
     rows: int
@@ -307,14 +302,7 @@ class Assessment:
     diversity: Mapping[str, StrongestRequirements]
     homogeneous: AffectedClasses
     nearly_homogeneous: AffectedClasses
-    knowledge: Mapping[str, KnowledgeNeeded] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the assessment as plain values."""
-        plain = vars(self) | {name: getattr(self, name)._asdict() for name in ("homogeneous", "nearly_homogeneous")}
-        diversity = {attribute: reached.as_json() for attribute, reached in self.diversity.items()}
-        knowledge = {attribute: needed.as_json() for attribute, needed in plain.pop("knowledge").items()}
-        return plain | {"diversity": diversity, "background_knowledge": knowledge}
+    background_knowledge: Mapping[str, KnowledgeNeeded] = field(default_factory=dict)
 
 
 def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = NEARLY) -> Assessment:
@@ -334,7 +322,7 @@ def assess(table: ContingencyTable, sensitive: Sequence[str], share: Fraction = 
         diversity={a: reached(equivalence_classes(table, a).counts) for a in sensitive if len(table)},
         homogeneous=homogeneous,
         nearly_homogeneous=nearly,
-        knowledge={
+        background_knowledge={
             c.sensitive: KnowledgeNeeded(int(least.min()), background_knowledge(c, range(1, MOST_RULED_OUT + 1)))
             for c, least in zip(by_attribute, needed[0])
             if len(c)
@@ -382,8 +370,8 @@ class Eligibility:
             "functional_tau": {str(l): rounded_up(tau) if tau < 1 else None for l, tau in enumerate(self.tau, 2)},
             "values": self.values,
             "functional_tau_generalized": rounded_up(self.generalized) if self.values > 1 else None,
-            "excessive_protection": dict(self.excess),
-            "implied_by": {requirement: weakest.as_json() for requirement, weakest in self.implying.items()},
+            "excessive_protection": self.excess,
+            "implied_by": self.implying,
         }
 
 

@@ -23,10 +23,9 @@ from numpy.typing import NDArray
 
 from checks.classes import k_link, nonsensitive_part
 from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, WorstClass, verdict_of
-from checks.maxent.hull import TooManyVectorsError, minimal_within, work_up
-from checks.maxent.sensitive_tree import ClassSource, FittingClasses, SensitiveTree, grouped, reduced_groups
+from checks.maxent.hull import TooManyVectorsError
+from checks.maxent.sensitive_tree import ClassSource, FittingClasses, SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.deadline import NEVER, Deadline
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
 from models.programs.consistent_tables import possible_cells
@@ -189,13 +188,6 @@ class _RoomCheck:
             return self.part.packing.screened(limits, enough)
         return upper_bounds(self.part, limits)
 
-    def open_ones(self, limits: FloatArray, lowest: FloatArray) -> IndexArray:
-        """Return the places where some row fits, but surely fewer than k below `lowest`; those with the fewest first."""
-        surely = self.screened(lowest, float(self.k))
-        possible = surely if lowest is limits else self.screened(limits)
-        places = np.flatnonzero((possible > 0) & (surely < self.k))
-        return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
-
     def spend(self, work: int) -> None:
         self.examined += work
         if self.examined > min(self.budget.branches // _PARTIAL, _PARTIALS):
@@ -229,10 +221,10 @@ class _RoomCheck:
             return replace(worst, count=most)
         return replace(worst, count_between=(max(least, 1), most))
 
-    def finding(self, algorithm: Algorithm, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
+    def finding(self, verdict: Verdict, worst: WorstClass | None = None) -> Finding:
         if verdict is Verdict.UNDECIDED or (verdict is Verdict.HOLDS and self.undecided is not None):
             verdict, worst = Verdict.UNDECIDED, self.undecided
-        algorithms = (algorithm, *self.algorithms)
+        algorithms = (Algorithm.BRANCH_AND_BOUND, *self.algorithms)
         return Finding("k-combinatorial", verdict, {"k": self.k}, worst, algorithms, self.examined)
 
 
@@ -244,7 +236,7 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
     """
     check = _RoomCheck(part, k, budget)
     factors = check.limits
-    arriving = inside_minima(part, factors)
+    arriving = part.messages(lambda clique: factors[clique].copy(), np.minimum)
 
     def screen(chosen: IndexArray, limits: FloatArray) -> IndexArray:
         check.spend(len(chosen))
@@ -253,55 +245,19 @@ def by_search(part: Part, k: int, budget: Budget = FULL) -> Finding:
             parent = part.tree.parents[clique]
             if parent < chosen.shape[1]:
                 lowest = np.minimum(lowest, arriving[clique][part.outward[clique][chosen[:, parent]]])
-        return check.open_ones(limits, lowest)
+        surely = check.screened(lowest, float(k))
+        possible = surely if lowest is limits else check.screened(limits)
+        places = np.flatnonzero((possible > 0) & (surely < k))
+        return np.asarray(places[np.argsort(surely[places], kind="stable")], dtype=np.intp)
 
     width = max(factors[0].shape[1], 0 if isinstance(part, SensitiveTree) else len(part.packing.places[0]), 1)
     try:
         for chosen, limits in part.depth_first(factors, np.minimum, screen, max(_NUMBERS // width, 16)):
             if (worst := check.failing(chosen, limits)) is not None:
-                return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.FAILS, worst)
+                return check.finding(Verdict.FAILS, worst)
     except TooManyVectorsError:
-        return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.UNDECIDED)
-    return check.finding(Algorithm.BRANCH_AND_BOUND, Verdict.HOLDS)
-
-
-def by_vector_sets(part: Part, k: int, budget: Budget = FULL) -> Finding:
-    """Decide by limits, capped at k, worked up the tree without the join; of equal supports only the smallest are kept.
-
-    Limits that no row fits into, or that always take k rows, are dropped. Undecided if the budget has too little work.
-    """
-    check = _RoomCheck(part, k, budget)
-    outside = outside_minima(part, check.limits)
-
-    def safe(clique: int, limits: FloatArray, block: IndexArray) -> BoolArray:
-        return np.asarray(check.screened(np.minimum(limits, outside[clique][block]), float(k)) >= k)
-
-    def prune(limits: FloatArray, block: IndexArray) -> IndexArray:
-        possible = np.flatnonzero(check.screened(limits) > 0)
-        smallest = minimal_of_equal_support(limits[possible], block[possible], part.deadline)
-        return np.asarray(possible[smallest], dtype=np.intp)
-
-    try:
-        worked_up = work_up(part, check.limits, np.minimum, prune, budget.vectors, safe)
-        places = check.open_ones(worked_up.vectors, worked_up.vectors)
-        worst = check.failing(worked_up.chosen[places], worked_up.vectors[places])
-    except TooManyVectorsError:
-        return check.finding(Algorithm.VECTOR_SETS, Verdict.UNDECIDED)
-    check.examined += worked_up.examined
-    return check.finding(Algorithm.VECTOR_SETS, Verdict.HOLDS if worst is None else Verdict.FAILS, worst)
-
-
-def of_part(part: Part, k: int, budget: Budget = FULL) -> Finding:
-    """Decide whether one group of sensitive attributes is k-combinatorially anonymous: by search, then by sets.
-
-    Raises TimeOverError when the budget's deadline comes before the verdict.
-    """
-    part = part.until(budget.deadline)
-    finding = by_search(part, k, budget)
-    if finding.verdict is not Verdict.UNDECIDED:
-        return finding
-    again = by_vector_sets(part, k, budget)
-    return finding if again.verdict is Verdict.UNDECIDED else again
+        return check.finding(Verdict.UNDECIDED)
+    return check.finding(Verdict.HOLDS)
 
 
 def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget = FULL) -> Finding:
@@ -340,7 +296,7 @@ def k_combinatorial(collection: Collection, sensitive: AnyCollection[str], k: in
             continue
         try:
             parts.append(tree_of_group(collection, group))
-            finding = of_part(parts[-1], k, budget)
+            finding = by_search(parts[-1].until(budget.deadline), k, budget)
         except TooManyCellsError as error:
             finding = Finding("k-combinatorial", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, str(error))
         if finding.verdict is Verdict.FAILS:
@@ -498,36 +454,6 @@ def min_cell(collection: Collection, least: int, budget: Budget = FULL) -> Findi
         return replace(decisive, criterion="min-cell", examined=examined)
     note = "the cell shown is the smallest published one; together the tables can bound another one by less"
     return replace(published, algorithms=decisive.algorithms, examined=examined, note=note)
-
-
-def minimal_of_equal_support(vectors: FloatArray, block: IndexArray, deadline: Deadline = NEVER) -> IndexArray:
-    """Return the minimal vectors of a block among those with the same support.
-
-    A smaller vector of another support may end as U = 0, which is no finding, although the larger one ends below k.
-    """
-    if not len(vectors):
-        return np.zeros(0, dtype=np.intp)
-    _, alike = np.unique(np.column_stack((block, vectors > 0)), axis=0, return_inverse=True)
-    return minimal_within(vectors, alike.reshape(-1), deadline)
-
-
-def inside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return for each clique and separator class the componentwise minimum over all choices in its subtree."""
-    return tree.messages(lambda clique: limits[clique].copy(), np.minimum)
-
-
-def outside_minima(tree: FittingClasses[Any], limits: Sequence[FloatArray]) -> list[FloatArray]:
-    """Return for each clique and separator class the componentwise minimum over all choices in the rest of the tree."""
-    arriving = inside_minima(tree, limits)
-    outside = [np.full((len(separator), limits[0].shape[1]), np.inf) for separator in tree.separators]
-    for clique, children in enumerate(tree.tree.children):
-        for child in children:
-            seen = np.minimum(limits[clique], outside[clique][tree.inward[clique]])
-            for sibling in children:
-                if sibling != child:
-                    np.minimum(seen, arriving[sibling][tree.outward[sibling]], out=seen)
-            outside[child] = reduced_groups(seen, *grouped(tree.outward[child], len(outside[child])), np.minimum)
-    return outside
 
 
 # Labels: if a label tells that m values occur, with n rows together, no value has more than n - m + 1 rows (4.17).

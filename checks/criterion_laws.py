@@ -4,25 +4,21 @@ Checks and searches leave out what follows from these laws, so a criterion that 
 Every law is tested on all classes of a few rows, or on small tables with all combinations laid out.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cache, reduce
-from itertools import islice, product
-from typing import NamedTuple
+from functools import cache
+from itertools import combinations_with_replacement, islice, product
 
 import numpy as np
 
 from checks.diversity import registry
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
-from checks.diversity.cuts import ZERO_LOG, Cases, RatioBounds, cuts
 from checks.diversity.derived import LeavingOut
 from checks.errors import CriterionError
-from checks.finding import Verdict
+from checks.finding import Verdict, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import VectorSet, extreme_vectors, judge_extremes
 from checks.maxent.maxent_diversity import by_products, decided
-from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
-from models.arrays import BoolArray, FloatArray
+from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -39,8 +35,6 @@ _NEAR = (10**4, 10**5, 10**6, 10**30)
 
 _TABLES, _MEANS = 30, (0.3, 1.0, 3.0, 6.0, 9.0)
 """Number of small tables on which algorithms are compared with brute force, and the mean counts of their cells."""
-
-Class = tuple[int, ...]
 
 
 def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str] = _LABELS) -> None:
@@ -89,9 +83,8 @@ def check_criterion(kind: type[Diversity], *examples: str, labels: Sequence[str]
 
 def _criteria(kind: type[Diversity], examples: Sequence[str]) -> Iterator[Diversity]:
     number = kind.parameters.count(",") + 1 if kind.parameters else 0
-    texts: Iterable[str] = examples or map(",".join, product(_NUMBERS, repeat=number))
     seen: list[Diversity] = []
-    for text in texts:
+    for text in examples or map(",".join, product(_NUMBERS, repeat=number)):
         try:
             criterion = kind.parsed(text)
         except CriterionError:
@@ -125,7 +118,7 @@ class _Judged:
         self.name, self.criterion, self.hierarchy = str(criterion), criterion, Hierarchy.flat(labels)
         self.among_labels = self.among(tuple(_ROWS + place for place in range(len(labels))))
         classes = product(range(_ROWS + 1), repeat=len(labels))
-        self.classes: list[Class] = [counts for counts in classes if 0 < sum(counts) <= _ROWS]
+        self.classes: list[tuple[int, ...]] = [counts for counts in classes if 0 < sum(counts) <= _ROWS]
         self.passing = {counts: self.decide(counts) for counts in self.classes}
         self.slack = dict(zip(self.classes, self.among_labels.slack(np.array(self.classes)).tolist()))
 
@@ -181,85 +174,41 @@ def _check_ties(trial: _Judged) -> None:
 
 def _check_merging(trial: _Judged) -> None:
     passing = [counts for counts, passes in trial.passing.items() if passes]
-    for number, one in enumerate(passing):
-        for other, times in product(passing[number:], (1, _ROWS)):
-            merged = tuple(count + times * its for count, its in zip(one, other))
-            if not trial.decide(merged):
+    for (one, other), times in product(combinations_with_replacement(passing, 2), (1, _ROWS)):
+        merged = tuple(count + times * more for count, more in zip(one, other))
+        if not trial.decide(merged):
+            raise CriterionError(
+                f"{trial.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
+            )
+
+
+def _check_algorithms(trial: _Judged) -> None:
+    for tree, combinations in _trees(trial.hierarchy.labels[0]):
+        criterion = trial.among(tree.values.rows)
+        expected = verdict_of(all(map(criterion.decide, combinations)))
+        for how, outcome in (
+            ("the check", decided(tree, criterion)[1]),
+            ("branch and bound", branch_and_bound(tree, criterion)),
+            ("the join by products", by_products(tree, criterion)),
+        ):
+            if outcome is not None and outcome.verdict not in (expected, Verdict.UNDECIDED):
                 raise CriterionError(
-                    f"{trial.name} is not monotone: {one} and {other} pass, and {merged}, which is made of them, fails"
+                    f"{trial.name} is not pruned soundly: {how} says {outcome.verdict.value} where all combinations say "
+                    f"{expected.value}; look at its methods beside slack, reached and decide"
                 )
-
-
-def _check_algorithms(tried: _Judged) -> None:
-    for trial in _trials(tried.hierarchy.labels[0]):
-        criterion = tried.among(trial.rows)
-        failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
-        _check_cuts(tried, criterion, trial, failing)
-        for algorithm, verdict in _verdicts(trial, criterion):
-            if verdict is not Verdict.UNDECIDED and (verdict is Verdict.FAILS) != bool(failing):
-                failing_class = f", of which one is {tuple(map(str, failing[0]))}" if failing else ""
-                raise CriterionError(
-                    f"{tried.name} is not pruned soundly: {algorithm} says {verdict.value} where all combinations say "
-                    f"{'fails' if failing else 'holds'}{failing_class}; look at its methods beside slack, reached and decide"
-                )
-
-
-class _Trial(NamedTuple):
-    """Small collection of tables: rows by sensitive value, and the sensitive counts of each combination of others."""
-
-    rows: tuple[int, ...]
-    tree: SensitiveTree
-    combinations: list[list[Fraction]]
-    extremes: VectorSet | None
-    bounds: RatioBounds
 
 
 @cache
-def _trials(labels: tuple[str, ...]) -> tuple[_Trial, ...]:
-    rng, trials = np.random.default_rng(0), []
-    for _ in range(_TABLES):
-        collection = _drawn(Hierarchy.flat(labels), rng)
-        if (tree := sensitive_tree(collection, "value")) is not None:
-            bounds = LogTree(tree).ratio_bounds()
-            trials.append(_Trial(tree.values.rows, tree, _combinations(tree), extreme_vectors(tree), bounds))
-    return tuple(trials)
-
-
-def _check_cuts(tried: _Judged, criterion: Diversity, trial: _Trial, failing: Sequence[Sequence[Fraction]]) -> None:
-    kinds = criterion.violations(trial.bounds)
-    if kinds is None or not failing:
-        return
-    with np.errstate(divide="ignore"):
-        logs = np.maximum(np.log(np.array(failing, dtype=np.float64)), ZERO_LOG)
-    within = (_are_within(cases, logs) for cases in kinds if len(cases.heads))
-    seen = reduce(np.logical_or, within, np.zeros(len(failing), dtype=bool))
-    if not seen.all():
-        vector = failing[int(seen.argmin())]
-        raise CriterionError(
-            f"{tried.name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of "
-            "violations() has cuts that let it; branch and bound would not see it"
-        )
-
-
-def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
-    """Return whether each class lies within all cuts of one case, with equal, falling and rising weights."""
-    within = np.ones((len(logs), len(cases.heads)), dtype=bool)
-    support = cases.support & (np.arange(logs.shape[1])[:, None] != cases.heads)
-    order = np.arange(1.0, logs.shape[1] + 1)[:, None]
-    for weights in (support * 1.0, support * order, support / order):
-        totals = weights.sum(axis=0)
-        cut = cuts(cases, weights / np.where(totals > 0, totals, 1.0))
-        within &= (logs @ cut.coefficients <= cut.bounds) | (totals == 0)
-    return np.asarray(within.any(axis=1))
-
-
-def _verdicts(trial: _Trial, criterion: Diversity) -> Iterator[tuple[str, Verdict]]:
-    yield "the check", decided(trial.tree, criterion)[1].verdict
-    yield "hull pruning", judge_extremes(trial.extremes, trial.tree, criterion).verdict
-    if (bounded := branch_and_bound(trial.tree, criterion)) is not None:
-        yield "branch and bound", bounded.verdict
-    if (multiplied := by_products(trial.tree, criterion)) is not None:
-        yield "the join by products", multiplied.verdict
+def _trees(labels: tuple[str, ...]) -> list[tuple[SensitiveTree, list[list[Fraction]]]]:
+    """Return small trees, and the sensitive counts of every combination of published nonsensitive values in each."""
+    rng = np.random.default_rng(0)
+    drawn = (sensitive_tree(_drawn(Hierarchy.flat(labels), rng), "value") for _ in range(_TABLES))
+    trees = [tree for tree in drawn if tree is not None]
+    joined = [tree.combinations(tree.conditional_factors, np.multiply) for tree in trees]
+    return [
+        (tree, [tree.exact_vector(combination) for block, _ in blocks for combination in block.tolist()])
+        for tree, blocks in zip(trees, joined)
+    ]
 
 
 def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
@@ -278,9 +227,3 @@ def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
     shape = shapes[rng.integers(len(shapes))]
     masks = [domain.mask(dict.fromkeys([*names, "value"], 0)) for names in shape]
     return Collection.of(DataCube([base]), masks)
-
-
-def _combinations(tree: SensitiveTree) -> list[list[Fraction]]:
-    """Return the sensitive counts of every combination of published nonsensitive values, in some scale (KG06 section 7)."""
-    joined = tree.combinations(tree.conditional_factors, np.multiply)
-    return [tree.exact_vector(combination) for block, _ in joined for combination in block.tolist()]

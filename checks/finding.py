@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from math import inf, isfinite
-from typing import Any, Protocol
+from typing import Any
 
 from models.deadline import NEVER, Deadline
 from models.programs.consistent_tables import ALL_NODES
@@ -43,13 +43,10 @@ class Algorithm(Enum):
         "arrangements",
         "by counting all arrangements of the values over people that the tables leave possible",
     )
-    EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
     SUPPORTS = "supports", "by the sets of values that can occur together"
     HULL = "hull", "by putting the tables together, keeping the most extreme combinations only (hull)"
-    PAIRWISE_RATIOS = "pairwise ratios", "by the largest ratio that any two values can have (pairwise ratios)"
-    VECTOR_SETS = "vector sets", "by putting the tables together, keeping only what could still break it (vector sets)"
     BRANCH_AND_BOUND = (
         "branch and bound",
         "by branch and bound, which skips only combinations that are proven unable to break the claim",
@@ -61,13 +58,6 @@ class Algorithm(Enum):
         "by other tables with all published counts, made from these, in which it has no rows or enough",
     )
     ITERATIVE_FITTING = "iterative fitting", "by fitting step by step what the tables say together (iterative fitting)"
-
-
-class Worst(Protocol):
-    """Protocol of what decided a check, or came nearest to failing, as plain values for JSON."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the known values."""
 
 
 @dataclass(frozen=True)
@@ -95,15 +85,8 @@ class WorstClass:
     def as_json(self) -> dict[str, Any]:
         """Return the known values, null for infinite."""
         names = ("margin", "cell", "margins", "counts", "count", "count_between", "distribution", "values")
-        values = ((name, getattr(self, name)) for name in names)
-        present = {name: _plain(value) for name, value in values if value is not None}
-        return present | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    return list(map(_plain, value)) if isinstance(value, Sequence) and not isinstance(value, str) else value
+        known = {name: value for name in names if (value := getattr(self, name)) is not None}
+        return known | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
 
 
 @dataclass(frozen=True)
@@ -118,7 +101,7 @@ class Finding:
     criterion: str
     verdict: Verdict
     parameters: Mapping[str, Any]
-    worst: Worst | None
+    worst: Any
     algorithms: tuple[Algorithm, ...]
     examined: int
     note: str = field(default="")
@@ -151,7 +134,7 @@ class Finding:
             "holds": self.holds,
             "verdict": self.verdict.value,
             "parameters": dict(self.parameters),
-            "worst": None if self.worst is None else self.worst.as_json(),
+            "worst": self.worst,
             "algorithm": self.algorithm,
             "examined": self.examined,
         }
@@ -173,11 +156,7 @@ DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
 
 
 def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts.
-
-    >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
-    (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
-    """
+    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts."""
     return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 

@@ -8,32 +8,20 @@ Re-identification Risk, EDBT 2010.)
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
-from math import comb
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from checks.classes import equivalence_classes
-from checks.diversity.criterion import BOUNDARY
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
-from models.arrays import BoolArray, CountArray, FloatArray
+from models.arrays import CountArray, FloatArray
 from models.errors import ContradictionError
-from models.tables.contingency_table import ContingencyTable
 
 THRESHOLDS = (Fraction(1, 3), Fraction(1, 5), Fraction(1, 11), Fraction(1, 20))
 """Risks above which records are counted: those of classes of fewer than 3, 5, 11 and 20."""
-
-_MOST_COLUMNS = 3
-"""Most columns of a set that is examined for making records unique."""
-
-_MOST_WORK = 20_000_000
-"""Most classes times sets of columns that are examined; if there are more, the sets are smaller."""
 
 
 @dataclass(frozen=True)
@@ -51,10 +39,6 @@ class Risk:
         # A risk of 1/n is not above 1/n, whatever rounding says.
         above = {bound: float(sizes[risks > float(bound) * (1 + 1e-12)].sum() / rows) for bound in THRESHOLDS}
         return cls(float(risks.max()), float((sizes * risks).sum() / rows), above)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the risk as plain values; thresholds as texts such as "1/5"."""
-        return {**asdict(self), "above": {str(bound): share for bound, share in self.above.items()}}
 
 
 @dataclass(frozen=True)
@@ -76,11 +60,9 @@ class Reidentification:
 
     def as_json(self) -> dict[str, Any]:
         """Return the risks as plain values."""
-        plain: dict[str, Any] = {"prosecutor": self.prosecutor.as_json(), "marketer": self.marketer}
-        if self.journalist is None:
-            return {**plain, "journalist": None}
+        risks = {"prosecutor": self.prosecutor, "marketer": self.marketer, "journalist": self.journalist}
         of_population = {"population_unique": self.population_unique, "estimated": self.is_estimated}
-        return {**plain, "journalist": self.journalist.as_json(), **of_population}
+        return risks | (of_population if self.journalist else {})
 
 
 def reidentification(sizes: CountArray, population: CountArray | float | None = None) -> Reidentification | None:
@@ -89,10 +71,6 @@ def reidentification(sizes: CountArray, population: CountArray | float | None = 
     population: for each class how many people of the population have its values; or the sampling fraction, from which
     journalist risk is estimated (`estimated_risks`). Raises ContradictionError if there are fewer people than rows, so
     that the table is no sample of the population. Raises CriterionError for an invalid fraction.
-
-    >>> found = reidentification(np.array([1, 4]), np.array([10, 4]))
-    >>> found.prosecutor.highest, found.prosecutor.average, round(found.marketer, 3)
-    (1.0, 0.4, 0.22)
     """
     if not len(sizes):
         return None
@@ -114,9 +92,6 @@ def estimated_risks(sizes: CountArray, fraction: float) -> FloatArray:
     Franconi: Statistical and Technological Solutions for Controlled Data Dissemination, NTTS 1998.) So a row that is
     unique in the table is unique in the population with the probability `fraction`. The expectation is fraction / f
     times the hypergeometric function 2F1(1, 1; f + 1; 1 - fraction).
-
-    >>> estimated_risks(np.array([1, 5]), 1.0)
-    array([1. , 0.2])
     """
     if not 0 < fraction <= 1:
         raise CriterionError(f"a sampling fraction is above 0 and at most 1, got {fraction:g}")
@@ -134,56 +109,11 @@ def require_sample(sizes: CountArray, population: CountArray) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Uniqueness:
-    """Columns that make records unique.
-
-    records: how many are unique by all columns. most: columns of the largest sets examined. columns: the share of
-    records with the column in a minimal set that makes them unique. It is of the records with a minimal set of up to
-    `most` columns.
-    """
-
-    records: int
-    most: int
-    columns: Mapping[str, float]
-
-
-def uniqueness(classes: ContingencyTable) -> Uniqueness:
-    """Return which columns make records unique, by minimal sample uniques as SUDA2 finds them.
-
-    (Manning, Haglin, Keane: A Recursive Search Algorithm for Statistical Disclosure Assessment, Data Mining and
-    Knowledge Discovery 16(2) 2008.) classes: a table of nonsensitive values. Time: a pass over it for each set of
-    columns.
-    """
-    single = np.flatnonzero(classes.counts == 1)
-    names = list(classes.attributes)
-    sets = np.cumsum([comb(len(names), size) for size in range(1, min(len(names), _MOST_COLUMNS) + 1)])
-    most = max(int((sets * len(classes) <= _MOST_WORK).sum()), 1)
-    minimal: dict[frozenset[str], BoolArray] = {}
-    by_column = {name: np.zeros(len(single), dtype=bool) for name in names}
-    for size in range(1, min(len(names), most) + 1):
-        for chosen in combinations(names, size):
-            part = classes.rolled_up({name: classes.margin[name] for name in chosen})
-            unique = part.counts[classes.positions_in(part)[single]] == 1
-            for smaller, smaller_unique in minimal.items():
-                if smaller < frozenset(chosen):
-                    unique &= ~smaller_unique
-            if unique.any():
-                minimal[frozenset(chosen)] = unique
-                for name in chosen:
-                    by_column[name] |= unique
-    result = max(int(np.logical_or.reduce(list(by_column.values())).sum()), 1) if names else 1
-    return Uniqueness(len(single), most, {name: int(unique.sum()) / result for name, unique in by_column.items()})
-
-
 # Criteria of a table and a population in which everybody's nonsensitive values are known. They are about single tables,
 # because a maximum-entropy distribution does not say which people a collection of marginals could be about.
 
 
-SINGLE_TABLES = (
-    "k-map, delta-presence and bayes-optimal privacy against a population are decided of single tables only, by marginals "
-    "assess"
-)
+SINGLE_TABLES = "k-map and delta-presence are decided of single tables only, by marginals assess"
 """Refusal of these criteria for a release."""
 
 
@@ -191,12 +121,14 @@ SINGLE_TABLES = (
 class PresenceClass:
     """Class of people of the population, and how many of them are in the table."""
 
-    rows: int
+    count: int
     population: int
+    PLAIN: ClassVar = ("count", "population", "presence")
 
-    def as_json(self) -> dict[str, Any]:
-        """Return the class as plain values."""
-        return {"count": self.rows, "population": self.population, "presence": self.rows / self.population}
+    @property
+    def presence(self) -> float:
+        """Share of them that is in the table."""
+        return self.count / self.population
 
 
 def k_map(sizes: CountArray, population: CountArray, k: int) -> Finding:
@@ -236,134 +168,3 @@ def delta_presence(sizes: CountArray, population: CountArray, bounds: tuple[Frac
     parameters = {"lower": float(low), "upper": float(high)}
     verdict = verdict_of(not fails.any())
     return Finding("delta-presence", verdict, parameters, worst, (Algorithm.EVERY_CLASS,), len(pairs))
-
-
-# Bayes-optimal privacy: what a reader learns who knows how sensitive values are distributed in the population.
-#
-# MKGV07 section 3. Alice knows, for people like Bob (q), how often each sensitive value s occurs in the population;
-# that is her prior belief. The published class that Bob is in changes it to a posterior belief (Theorem 3.1). Merging
-# classes can break this criterion (Theorem 5.1), so no search may prune with it.
-
-
-@dataclass(frozen=True)
-class ChangeOfBelief:
-    """Belief about a person before and after a table is published: the probability of a sensitive value.
-
-    cell: the person's nonsensitive values.
-    """
-
-    cell: Mapping[str, str]
-    value: str
-    prior: float
-    posterior: float
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the change as plain values."""
-        return asdict(self)
-
-
-def prior_belief(alike: NDArray[Any]) -> FloatArray:
-    """Return the belief alpha = f(s | q), before anything is published: shape (people, values).
-
-    alike: the population with the same nonsensitive values, by sensitive value. Raises ContradictionError if it is
-    empty.
-    """
-    totals = np.asarray(alike, dtype=np.float64).sum(axis=1, keepdims=True)
-    if not (totals > 0).all():
-        raise ContradictionError("the population has nobody with the nonsensitive values of somebody in the table")
-    return np.asarray(alike / totals, dtype=np.float64)
-
-
-def posterior_belief(published: NDArray[Any], alike: NDArray[Any], in_class: NDArray[Any]) -> FloatArray:
-    """Return the belief beta, after the table is published (MKGV07 Theorem 3.1): shape (people, values).
-
-    Three arrays have a row for each person, in any scale. published: the counts n(q*, s) of the person's class. alike:
-    f(q, s) or f(s | q), how often each value occurs in the population among similar people. in_class: f(q*, s) or f(s
-    | q*), among all who would be in the class. Raises ContradictionError if the population rules out a published
-    value, or the person's presence in the table.
-
-    >>> posterior_belief(np.array([[36, 16]]), np.array([[15, 35]]), np.array([[40, 60]])).round(3)
-    array([[0.591, 0.409]])
-    """
-    occurs = np.asarray(published) > 0
-    if np.any(occurs & ~(np.asarray(in_class) > 0)):
-        raise ContradictionError("a class shows a sensitive value that nobody of the population who would be in it has")
-    weights = np.zeros(occurs.shape)
-    np.divide(published * np.asarray(alike, dtype=np.float64), in_class, out=weights, where=occurs)
-    totals = weights.sum(axis=1, keepdims=True)
-    if not (totals > 0).all():
-        raise ContradictionError("a class shows none of the sensitive values that somebody in it can have")
-    return np.asarray(weights / totals, dtype=np.float64)
-
-
-def positive_disclosure(posterior: FloatArray, rows: CountArray, delta: float) -> BoolArray:
-    """Return where a belief exceeds 1 - delta and is right for somebody (MKGV07 Def. 3.1): shape (people, values).
-
-    rows: of the original table, n(q, s).
-    """
-    return np.asarray((posterior > 1 - delta) & (rows > 0))
-
-
-def negative_disclosure(posterior: FloatArray, rows: CountArray, epsilon: float) -> BoolArray:
-    """Return where a belief is below epsilon and somebody has another value (MKGV07 Def. 3.2): shape (people, values).
-
-    rows: of the original table, n(q, s).
-    """
-    return np.asarray((posterior < epsilon) & (rows.sum(axis=1, keepdims=True) > rows))
-
-
-def breach(prior: FloatArray, posterior: FloatArray, rho_1: Fraction, rho_2: Fraction) -> BoolArray:
-    """Return whether a belief below rho_1 rose above rho_2, or one over 1 - rho_1 fell below 1 - rho_2 (MKGV07 Def. 3.3)."""
-    return np.asarray(_excess(prior, posterior, float(rho_1), float(rho_2)) > 0)
-
-
-def bayes_optimal(
-    table: ContingencyTable,
-    population: ContingencyTable,
-    sensitive: str,
-    levels: Mapping[str, int],
-    rho_1: Fraction,
-    rho_2: Fraction,
-) -> Finding:
-    """Decide exactly whether publishing a table generalized to `levels` causes no (rho_1, rho_2)-breach.
-
-    table: the rows, with nonsensitive values as an adversary knows them. population: what the adversary knows, at the
-    levels of the table or finer. levels: of nonsensitive attributes; others are suppressed. Raises ContradictionError
-    for no sample.
-    """
-    if not 0 < rho_1 < rho_2 < 1:
-        raise CriterionError(f"0 < rho_1 < rho_2 < 1 does not hold for {spelled(rho_1)} and {spelled(rho_2)}")
-    people = equivalence_classes(table, sensitive)
-    coarse = {a: level for a, level in levels.items() if a != sensitive}
-    published = equivalence_classes(table.rolled_up({**coarse, sensitive: people.level}), sensitive)
-    class_of = table.rolled_up(people.margin).positions_in(table.rolled_up(coarse))
-    counts = published.counts[class_of]
-    alike, in_classes = (
-        equivalence_classes(population.rolled_up({**of.margin, sensitive: of.level}), sensitive).counts_in(of)
-        for of in (people, published)
-    )
-    in_class = in_classes[class_of]
-    prior, posterior = prior_belief(alike), posterior_belief(counts, alike, in_class)
-    excess = _excess(prior, posterior, float(rho_1), float(rho_2))
-    breached = excess > 0
-    for person, value in np.argwhere(np.abs(excess) <= BOUNDARY).tolist():
-        before = Fraction(int(alike[person, value]), int(alike[person].sum()))
-        rows = zip(*(array[person].tolist() for array in (counts, alike, in_class)))
-        weights = [Fraction(count * like, of_class) if count else Fraction(0) for count, like, of_class in rows]
-        breached[person, value] = _excess(before, weights[value] / sum(weights), rho_1, rho_2) > 0
-    worst = None
-    if breached.size:
-        suspects = np.where(breached | ~breached.any(), excess, -np.inf)
-        at, suspect = divmod(int(suspects.argmax()), excess.shape[1])
-        label = table.domain.hierarchy(sensitive).labels[people.level][suspect]
-        worst = ChangeOfBelief(people.labels(at), label, float(prior[at, suspect]), float(posterior[at, suspect]))
-    parameters = {"rho_1": float(rho_1), "rho_2": float(rho_2), "sensitive": sensitive}
-    verdict = verdict_of(not breached.any())
-    return Finding("bayes-optimal", verdict, parameters, worst, (Algorithm.EVERY_BELIEF,), breached.size)
-
-
-def _excess(prior: Any, posterior: Any, rho_1: Any, rho_2: Any) -> Any:
-    """Return by how much the weaker condition of a breach is met, positive if there is one; for arrays or fractions."""
-    rise = np.minimum(rho_1 - prior, posterior - rho_2)
-    fall = np.minimum(prior - (1 - rho_1), (1 - rho_2) - posterior)
-    return np.maximum(rise, fall)

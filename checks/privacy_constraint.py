@@ -18,7 +18,7 @@ from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from checks.requirements import Requirements
 from models.errors import NotDecomposableError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.search.problem import ALL_VERTICES, PruningConstraint, Refusal, RefusalScope
+from models.search.problem import PruningConstraint, Refusal, RefusalScope
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
@@ -75,11 +75,6 @@ class PrivacyConstraint(PruningConstraint):
         fewer = copy(self)
         fewer._max_sensitive_margins, fewer._collections = sensitive_margins, {}
         return fewer
-
-    @property
-    def pivot(self) -> Mask:
-        """First step of the sensitive attribute; everything if there are several, whose margins may lie apart."""
-        return ALL_VERTICES if self._steps_of_sensitive.bit_count() > 1 else self._steps_of_sensitive
 
     @property
     def jointly_judged(self) -> Mask:

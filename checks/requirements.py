@@ -28,9 +28,6 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
     from 0.
 
     "none" demands nothing at a level. Raises CriterionError for anything else.
-
-    >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
-    ['entropy:6', 'distinct:3 at level 1']
     """
     if not isinstance(table, Mapping) or not table:
         raise CriterionError(
@@ -158,7 +155,7 @@ class Requirements:
     def register_claims(self) -> tuple[Register, ...]:
         """Claims of every diversity for readers with a register; empty if that is not demanded."""
         of_each = self.diversity_claims if self.register else ()
-        return tuple(Register(claim, rows_per_person=self.rows_per_person) for claim in of_each)
+        return tuple(Register(**vars(claim)) for claim in of_each)
 
     @property
     def common_diversity(self) -> Diversity | None:

@@ -195,7 +195,7 @@ def figure_10(experiment: Experiment) -> Iterator[Figure]:
     problem, top = experiment.problem(), int(experiment.people.space.heights.sum())
     edge = frontier(problem)
     each = [best_of_each(problem, LeastRisk(c)) for c in range(top + 1)]
-    rows = [[c, edge.least_risk(c), best.risk] for c, best in enumerate(each)]
+    rows = [[c, float(np.interp(c, edge.utility, edge.risk)), best.risk] for c, best in enumerate(each)]
     yield Figure("fig10a", "Fig. 10a, least risk with utility >= c", ["c", "on average", "for each record"], rows)
     limits = np.geomspace(max(edge.risk[0], 1e-6), edge.risk[-1], 12)
     rows = [

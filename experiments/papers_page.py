@@ -90,8 +90,7 @@ PAPERS = (
             ),
             Entry(
                 "Section 7, injection",
-                '`table = "published.csv"` under `[base]` injects into a table that others published. One that suppresses '
-                "some rows only is refused: KG06 keeps to generalizations, of which every fact is true of the data.",
+                "`table = { age = 2, sex = 0 }` under `[base]` names the levels of the table beside the marginals.",
             ),
             Entry(
                 "Section 10",

@@ -23,7 +23,8 @@ from marginals.selection import select as select
 from marginals.steward import StewardReport as StewardReport
 from marginals.tables.attribute import Attribute as Attribute
 from marginals.tables.attribute import Role as Role
-from marginals.tables.levels import read_population as read_population
+
+# no read_population any more: give the attribute a hierarchy, made of these counts
 from marginals.tables.source import TableSource as TableSource
 from marginals.tables.source import read_rows as read_rows
 from marginals.tables.source import read_table as read_table
@@ -39,7 +40,7 @@ from models.tables.hierarchy import Hierarchy as Hierarchy
 # no Audit any more: marginals.auditing.Audit
 # no Diversity any more: marginals.criteria.Diversity
 # no check_criterion any more: marginals.criteria.check_criterion
-# no implies any more: marginals.criteria.implies
+# no implies any more: assess --eligible lists what implies a functional diversity
 # no register_diversity any more: marginals.criteria.register_diversity
 # no unregister_diversity any more: marginals.criteria.unregister_diversity
 # no BundleError any more: marginals.errors.BundleError

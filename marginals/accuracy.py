@@ -3,37 +3,29 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations, zip_longest
-from math import comb, inf, log, nan, prod
+from itertools import combinations
+from math import comb, nan, prod
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marginals.arguments import published_of, require
-from marginals.bundle.content import Published, Released
+from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
 from marginals.tables.attribute import MISSING
-from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
 from models.accuracy import (
-    LEAST_GROUP,
-    IndependentModel,
-    random_counts,
-    random_tables,
-    strongest_contrast,
     total_variation,
-    two_by_two,
 )
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, Basis
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
-from models.inference.two_by_two import odds_ratio
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,24 +90,11 @@ class TableErrors:
 
 
 @dataclass(frozen=True)
-class CountErrors:
-    """Relative errors of random counts of two and three attributes: their median, and what nine in ten do not exceed.
-
-    number: how many counts were asked. Both errors are nan where it is 0.
-    """
-
-    median: float = nan
-    ninth_decile: float = nan
-    number: int = 0
-
-
-@dataclass(frozen=True)
 class Accuracy:
-    """Errors of one model: tables of one and of two attributes, random counts, and wanted tables."""
+    """Errors of one model: tables of one and of two attributes, and wanted tables."""
 
     one_way: TableErrors
     two_way: TableErrors
-    counts: CountErrors
     wanted: TableErrors
 
     def as_json(self) -> dict[str, Any]:
@@ -126,11 +105,10 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class PairCompared:
-    """Two attributes in the table and in the release; from cramers_v on, among the rows that have a value of both.
+    """Two attributes in the table and in the release.
 
-    kind: "published", "supported", "assumed" or "unpublished". cramers_v: less what chance shows. contrast: the two groups
-    in which they go together most in the table, as conditions; None where none has rows enough. standard_error: of the
-    logarithm of their odds_ratio.
+    kind: "published", "supported", "assumed" or "unpublished". cramers_v: less what chance shows, among the rows that
+    have a value of both.
     """
 
     attributes: tuple[str, str]
@@ -138,10 +116,6 @@ class PairCompared:
     total_variation: float
     cramers_v: float
     cramers_v_released: float
-    contrast: tuple[str, str] | None = None
-    odds_ratio: float = nan
-    odds_ratio_released: float = nan
-    standard_error: float = field(default=inf, repr=False)
 
     @property
     def lost(self) -> float:
@@ -152,14 +126,6 @@ class PairCompared:
     def is_lost(self) -> bool:
         """Whether that is enough to be told of."""
         return self.lost >= LEAST_LOST
-
-    @property
-    def log_ratio(self) -> float:
-        """Absolute difference of the logarithms of the released and the true odds ratio; nan without one."""
-        if self.contrast is None:
-            return nan
-        released = self.odds_ratio_released
-        return abs(log(self.odds_ratio) - log(released)) if 0 < released < inf else inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +181,7 @@ class Comparison:
         """One row each for the release and its yardsticks; smaller is better.
 
         Columns: `one_way`, `two_way` and `wanted`, the mean total variation of the tables of one and of two attributes and
-        of those wanted; `worst`, that of the two-way table furthest from the data; `median` and `ninth_decile` of the
-        relative errors of random counts.
+        of those wanted; `worst`, that of the two-way table furthest from the data.
 
         >>> from marginals.example import publication
         >>> publication.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
@@ -233,8 +198,6 @@ class Comparison:
                 "one_way": errors.one_way.mean,
                 "two_way": errors.two_way.mean,
                 "worst": max(errors.two_way.by_table.values(), default=nan),
-                "median": errors.counts.median,
-                "ninth_decile": errors.counts.ninth_decile,
                 "wanted": errors.wanted.mean if errors.wanted.by_table else nan,
             }
             for name, errors in self.each.items()
@@ -263,7 +226,6 @@ class Comparison:
                 **vars(pair),
                 **dict(zip(("first", "second"), pair.attributes)),
                 "if_independent": independent.get(pair.attributes, nan),
-                "contrast": " and ".join(pair.contrast or ()),
             }
             for pair in self.most_lost()
         ]
@@ -273,24 +235,12 @@ class Comparison:
         """The pairs, those first whose association in the release is less than in the table by most."""
         return tuple(sorted(self.compared_pairs, key=lambda pair: -pair.lost))
 
-    def furthest_odds(self) -> tuple[PairCompared, ...]:
-        """The pairs with a contrast beyond chance, those first whose odds ratio in the release is furthest from the table's.
-
-        Beyond chance: the logarithm is more than four standard errors from 0, since the strongest of many was chosen.
-        """
-        odds = (pair for pair in self.compared_pairs if pair.contrast)
-        certain = (pair for pair in odds if abs(log(pair.odds_ratio)) > 4 * pair.standard_error)
-        return tuple(sorted(certain, key=lambda pair: -pair.log_ratio))
-
     def as_json(self) -> dict[str, Any]:
         """The comparison as plain values."""
         return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
 
-_COLUMNS = [
-    *("first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"),
-    *("contrast", "odds_ratio", "odds_ratio_released"),
-]
+_COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
 
 Stop = Callable[[], bool]
 """Whether no more time should be spent."""
@@ -298,15 +248,8 @@ Stop = Callable[[], bool]
 _RELEASE = ""
 """The name of the release among the models that are compared."""
 
-# All releases of a table are asked the same random counts, of so many pairs of attributes and triples.
 _SEED = 1
-_COUNTS = 1000
-_COUNTED = 50
-_LOOKED_AT = 1 << 25
-"""Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
-
-_SHORT = 3
-"""Characters of a number that tells of nobody, such as an age, however few have it."""
+"""Seed of the pairs that are drawn, the same for all releases of a table."""
 
 # Pairs that are compared, and cells of one table of them, empty ones included, and of all that are laid out. Of larger ones
 # the total variation alone is known.
@@ -315,7 +258,7 @@ _CELLS = 1 << 20
 _ALL_CELLS = 1 << 26
 
 
-def compare(release: Published | Released, table: Table) -> Comparison:
+def compare(release: BundleContent | Released, table: Table) -> Comparison:
     """Compare a release with the table that it was made of, beside one-way tables. Not for publication.
 
     Raises InputError for another table than the one that the release was made of.
@@ -327,7 +270,8 @@ def compare(release: Published | Released, table: Table) -> Comparison:
     published = published_of(release, "release")
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     over, named = over_table(published, table)
-    return comparison(named.cube, over.model, {INDEPENDENT: IndependentModel.of(named.cube)})
+    ones = Collection.of(named.cube, named.cube.domain.attribute_masks)
+    return comparison(named.cube, over.model, {INDEPENDENT: MarginalModel(ones)})
 
 
 def comparison(
@@ -340,25 +284,19 @@ def comparison(
     """A model of a cube's tables beside others. wanted: attributes of tables that are compared too.
 
     Left out are tables that the cube would have to count where the rows lie, and those that are too large. If `stop` says so
-    before the end, nothing is said of pairs and counts: a mean of those reached would depend on the clock.
+    before the end, nothing is said of pairs: a mean of those reached would depend on the clock.
     """
-    rng = np.random.default_rng(_SEED)
     comparing = _Comparing(cube, model, yardsticks)
     attributes = cube.domain.attributes
     for name in attributes:
         comparing.table((name,))
     every = list(combinations(attributes, 2))
-    pairs = [every[place] for place in rng.permutation(len(every))[:_PAIRS]]
-    tables = random_tables(attributes, _COUNTED, rng)
-    for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
+    pairs = [every[place] for place in np.random.default_rng(_SEED).permutation(len(every))[:_PAIRS]]
+    for pair in pairs:
         if stop():
             comparing.errors = {names: errors for names, errors in comparing.errors.items() if len(names) == 1}
-            return replace(comparing, relative={}, pairs={}).result([], wanted)
-        if pair is not None:
-            comparing.table(pair)
-        if counted is not None:
-            number = _COUNTS // len(tables) + (place < _COUNTS % len(tables))
-            comparing.counts(counted, number, np.random.default_rng((_SEED, place)))
+            return replace(comparing, pairs={}).result([], wanted)
+        comparing.table(pair)
     for names in wanted:
         comparing.table(names)
     return comparing.result(pairs, wanted)
@@ -372,14 +310,12 @@ class _Comparing:
     release: MarginalModel
     yardsticks: Mapping[str, MarginalModel]
     errors: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
-    relative: dict[str, list[FloatArray]] = field(default_factory=dict)
     pairs: dict[tuple[str, ...], PairCompared] = field(default_factory=dict)
     cells: int = 0
     """Laid out so far, of tables of two attributes."""
 
     def __post_init__(self) -> None:
         self.models: dict[str, MarginalModel] = {_RELEASE: self.release, **self.yardsticks}
-        self.places = {name: _places(hierarchy) for name, hierarchy in self.cube.domain.items()}
         self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(self.release, self.release.finest_levels))
 
     def table(self, names: tuple[str, ...]) -> None:
@@ -396,23 +332,6 @@ class _Comparing:
                 data = self.cube.table(mask)
                 self.errors[names] = {name: total_variation(data, model) for name, model in self.models.items()}
 
-    def counts(self, names: tuple[str, ...], number: int, rng: np.random.Generator) -> None:
-        mask = self.cube.domain.mask(dict.fromkeys(names, 0))
-        if not self.cube.total or not self.cube.holds(mask):
-            return
-        places = {name: place for name in names if (place := self.places[name]) is not None}
-        table = self.cube.table(mask)
-        widest = max(len(table), *(self.cube.domain.hierarchy(name).size(0) for name in names))
-        block = max(_LOOKED_AT // widest, 1)
-        for start in range(0, number, block):
-            asked = random_counts(table, min(block, number - start), places, rng)
-            try:
-                errors = {name: asked.relative_errors(model) for name, model in self.models.items()}
-            except TooManyCellsError:
-                return
-            for name, error in errors.items():
-                self.relative.setdefault(name, []).append(error)
-
     def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
         index, attributes = self.cube.domain.index, self.cube.domain.attributes
 
@@ -421,15 +340,12 @@ class _Comparing:
             known = {table: self.errors[table][name] for table in ordered if table in self.errors}
             return TableErrors(known, number - len(known), drawn)
 
-        every, relative = comb(len(attributes), 2), {name: np.concatenate(e) for name, e in self.relative.items()}
+        every = comb(len(attributes), 2)
         asked = {tuple(sorted(names, key=index)) for names in wanted}
         accuracies = {
             name: Accuracy(
                 errors(name, combinations(attributes, 1), len(attributes)),
                 errors(name, pairs, every, drawn=0 < len(pairs) < every),
-                CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
-                if (known := relative.get(name)) is not None
-                else CountErrors(),
                 errors(name, asked, len(asked)),
             )
             for name in self.models
@@ -455,29 +371,15 @@ class _Comparing:
             (self._values(one, margin[one]), self._values(other, margin[other])) for margin in basis.margins
         )
         counted = min(value_counts, key=prod, default=(1, 1))
-        is_ordered = (self.places[one] is not None, self.places[other] is not None)
-        orders = list(map(self._with_values, names))
-        in_order, released_in_order = counts[np.ix_(*orders)], released[np.ix_(*orders)]
-        sums, rows = (in_order.sum(axis=1), in_order.sum(axis=0)), int(in_order.sum())
-        values = (int(np.count_nonzero(sums[0])), int(np.count_nonzero(sums[1])))
-        pair = PairCompared(
+        cells = np.ix_(*map(self._with_values, names))
+        known, rows = counts[cells], int(counts[cells].sum())
+        values = (int(np.count_nonzero(known.sum(axis=1))), int(np.count_nonzero(known.sum(axis=0))))
+        return PairCompared(
             names,
             UNPUBLISHED if any(len(group) == 1 for group in basis.assumed) else basis.kind.value,
             error,
-            cramers_v(phi_squared(in_order.astype(np.float64)), rows, values),
-            cramers_v(phi_squared(released_in_order), rows, values, counted),
-        )
-        contrast = strongest_contrast(in_order, is_ordered)
-        if contrast is None:
-            return pair
-        cells = two_by_two(in_order.astype(np.float64), contrast, is_ordered)
-        first, second = map(self._condition, names, orders, contrast, sums)
-        return replace(
-            pair,
-            contrast=(first, second),
-            odds_ratio=odds_ratio(*cells.ravel().tolist()),
-            odds_ratio_released=odds_ratio(*two_by_two(released_in_order, contrast, is_ordered).ravel().tolist()),
-            standard_error=float(np.sqrt((1 / cells).sum())),
+            cramers_v(phi_squared(known.astype(np.float64)), rows, values),
+            cramers_v(phi_squared(released[cells]), rows, values, counted),
         )
 
     def _values(self, name: str, level: int) -> int:
@@ -486,24 +388,5 @@ class _Comparing:
         return sum(labels[code] != MISSING for code in table.codes[0].tolist())
 
     def _with_values(self, name: str) -> IndexArray:
-        labels, place = self.cube.domain.hierarchy(name).labels[0], self.places[name]
-        known = np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
-        return known if place is None else known[np.argsort(place[known])]
-
-    def _condition(self, name: str, order: IndexArray, first: int, rows: CountArray) -> str:
-        """The first group of a contrast as a condition, without a number that few rows have, which may be a key."""
-        label = self.cube.domain.hierarchy(name).labels[0][int(order[first])]
-        if self.places[name] is None or not rows[first + 1 :].any():
-            return f"{name}={label}"
-        if rows[first] < LEAST_GROUP and len(label) > _SHORT:
-            return f"{name} in its highest {100 * rows[first:].sum() / rows.sum():.0f} percent"
-        return f"{name}>={label}"
-
-
-def _places(hierarchy: Hierarchy) -> IndexArray | None:
-    labels = hierarchy.labels[0]
-    ordered = in_natural_order(label for label in labels if label != MISSING)
-    if ordered is None or len(labels) < 2:
-        return None
-    place = {label: number for number, label in enumerate(ordered, 1)}
-    return np.array([place.get(label, 0) for label in labels], dtype=np.intp)
+        labels = self.cube.domain.hierarchy(name).labels[0]
+        return np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)

@@ -1,6 +1,6 @@
 """Answers of a release: a number with its kind and its certain bounds, or a frame with these as columns.
 
-An answer is one function of a model: asked of the maximum-entropy model it is the value, and asked of drawn tables with the
+An answer is one function of a model. Asked of the maximum-entropy model it is the value. Asked of drawn tables with the
 published counts (`models.inference.plausible_tables`) it is an interval.
 """
 
@@ -16,10 +16,10 @@ import numpy as np
 from marginals.arguments import number, takes, whole
 from marginals.conditions import Where
 from marginals.errors import InputError
-from marginals.estimates import Rows, Unjudged, marked
+from marginals.estimates import MeantRows, Unjudged, marked
 from marginals.say.answers import answer_lines
 from models.errors import TimeOverError
-from models.graphs.basis import CERTAIN, Basis, Kind
+from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.beside_core import ModelBesideCore
 from models.inference.marginal_model import DrawnTable, MarginalModel
 from models.programs.cell_bounds import CountBounds
@@ -31,8 +31,8 @@ LEAST_TABLES, USUAL_TABLES = 20, 50
 """Drawn tables that an interval is made of: at least, and by default."""
 
 _WIDENED = 1.5
-"""By how much an interval reaches further from the median than the quantiles of the drawn tables do, which by
-themselves hold the truth in too few cases where all attributes follow one trait."""
+"""Factor by which an interval reaches further from the median than the quantiles of the drawn tables. These alone hold
+the truth in too few cases if all attributes follow one trait."""
 
 
 class Bounds(NamedTuple):
@@ -64,7 +64,7 @@ class Of(NamedTuple):
 
 
 Ask = Callable[[MarginalModel], float]
-"""What is asked of the model, or of a drawn table."""
+"""Number of the model, or of a drawn table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,7 +73,7 @@ class Answer:
 
     value: the maximum-entropy estimate; nan if there is none. unit: what is counted; empty for other numbers. of: the rows
     that a share or a mean is of. unjudged, cut: values of which a condition cannot be judged, and those that its range cuts
-    through. Kind and bounds are worked out when they are first asked for.
+    through. BasisKind and bounds are worked out when they are first asked for.
 
     >>> from marginals.example import release
     >>> release.mean("age", where="diagnosis=Gout")
@@ -88,7 +88,7 @@ class Answer:
 
     value: float
     _estimated: Basis | Callable[[], Basis]
-    _found: Bounds | Callable[[], Bounds]
+    _limits: Bounds | Callable[[], Bounds]
     _model: MarginalModel | None = None
     _ask: Ask | None = None
     unit: str = ""
@@ -108,19 +108,19 @@ class Answer:
 
     @cached_property
     def _bounds(self) -> Bounds:
-        bounds = self._found if isinstance(self._found, Bounds) else self._found()
+        bounds = self._limits if isinstance(self._limits, Bounds) else self._limits()
         lower, upper = _passed(bounds.lower, self.value, min), _passed(bounds.upper, self.value, max)
         return bounds._replace(lower=lower, upper=upper)
 
     @property
     def basis(self) -> Basis:
-        """What it rests on: published counts alone if its bounds leave one number."""
-        return CERTAIN if self._basis.kind is not Kind.PUBLISHED and self.exact else self._basis
+        """Basis of the value: published counts alone if its bounds leave one number."""
+        return CERTAIN if self._basis.kind is not BasisKind.PUBLISHED and self.exact else self._basis
 
     @property
-    def kind(self) -> Kind:
-        """How far published tables back the value: published, supported or assumed; none without a value."""
-        return Kind.NONE if isnan(self.value) else self.basis.kind
+    def kind(self) -> BasisKind:
+        """Kind: published, supported or assumed, as far as published tables back the value; none without a value."""
+        return BasisKind.NONE if isnan(self.value) else self.basis.kind
 
     @property
     def lower(self) -> float:
@@ -134,7 +134,7 @@ class Answer:
 
     @property
     def sharp(self) -> bool:
-        """Whether both bounds are proven to be attained, or approached, in tables with the published marginals."""
+        """True if both bounds are proven to be attained, or approached, in tables with the published marginals."""
         return self._bounds.sharp
 
     @property
@@ -149,7 +149,7 @@ class Answer:
 
     @property
     def exact(self) -> bool:
-        """Whether the published marginals leave one number only."""
+        """True if the published marginals leave one number only."""
         return self.lower == self.upper
 
     @property
@@ -158,7 +158,7 @@ class Answer:
         return None if self.of is None else self.of.rows
 
     def __float__(self) -> float:
-        if self.kind in (Kind.PUBLISHED, Kind.SUPPORTED):
+        if self.kind in (BasisKind.PUBLISHED, BasisKind.SUPPORTED):
             return self.value
         why = "has no estimate, only bounds" if isnan(self.value) else "is assumed, not found in the data"
         raise InputError(f"the answer {why}; write .value if you know that")
@@ -221,8 +221,8 @@ def answer(
     """Return the answer to what is asked of a model. clips: whether the estimate may lie outside of its bounds."""
     value = float(ask(model))
     if (clips or not model.has_closed_form) and not isnan(value):
-        found = bounds()
-        return Answer(min(max(value, found.lower), found.upper), basis, found, model, ask, of=of)
+        ends = bounds()
+        return Answer(min(max(value, ends.lower), ends.upper), basis, ends, model, ask, of=of)
     return Answer(_without_rounding(value), basis, bounds, model, ask, of=of)
 
 
@@ -232,21 +232,21 @@ def _without_rounding(number: float) -> float:
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
     """Return the number of rows that a condition means. seconds: of programs where bounds are not proven to be sharp."""
-    rows = Rows.of(model, where)
+    rows = MeantRows.of(model, where)
 
     def ask(table: MarginalModel) -> float:
         return table.expected_in(rows.estimated)
 
     def bounds() -> Bounds:
-        found: CountBounds = rows.bounds(seconds)
-        return Bounds(found.lower, found.upper, found.sharp)
+        ends: CountBounds = rows.bounds(seconds)
+        return Bounds(ends.lower, ends.upper, ends.sharp)
 
     in_doubt = rows.is_in_doubt
     unjudged = rows.unjudged if in_doubt else ()
-    known = None if model.has_closed_form and not in_doubt else rows.bounds()
+    certain_bounds = None if model.has_closed_form and not in_doubt else rows.bounds()
     value = nan
-    if known is not None and known.lower == known.upper:
-        value = float(known.lower)
+    if certain_bounds is not None and certain_bounds.lower == certain_bounds.upper:
+        value = float(certain_bounds.lower)
     elif not unjudged:
         with suppress(TimeOverError):
             value = _without_rounding(ask(model))
@@ -256,23 +256,23 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
 
 
 COLUMNS = ["value", "lower", "upper", "kind", "sharp"]
-"""Of a frame of answers."""
+"""Columns of a frame of answers."""
 
 
 def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | None") -> "pd.DataFrame":
     """Return a frame of answers, whose `attrs` say what the weakest of them rests on."""
     import pandas as pd
 
-    rows = [(each.value, each.lower, each.upper, each.kind.value, each.sharp) for each in answers]
+    rows = [(one.value, one.lower, one.upper, one.kind.value, one.sharp) for one in answers]
     frame = pd.DataFrame(rows, index, COLUMNS).astype({"value": float})
-    return marked(frame, weakest([each.basis for each in answers]))
+    return marked(frame, weakest([one.basis for one in answers]))
 
 
 def weakest(bases: Sequence[Basis]) -> Basis:
     """Return what an answer rests on that is made of several: all that one of them takes for granted, else the weakest."""
     if assumed := tuple(dict.fromkeys(group for basis in bases for group in basis.assumed)):
-        return Basis(Kind.ASSUMED, (), assumed)
-    return next((basis for basis in bases if basis.kind is Kind.SUPPORTED), bases[0] if bases else CERTAIN)
+        return Basis(BasisKind.ASSUMED, (), assumed)
+    return next((basis for basis in bases if basis.kind is BasisKind.SUPPORTED), bases[0] if bases else CERTAIN)
 
 
 def drawn(model: MarginalModel, tables: int, seed: int) -> Iterator[DrawnTable]:
@@ -295,8 +295,8 @@ def interval_of(numbers: Sequence[float], level: float) -> tuple[float, float, f
     """
     if undefined := sum(not isfinite(number) for number in numbers):
         raise InputError(
-            f"there is no finite number in {undefined:,} of {len(numbers):,} drawn tables, so there is no interval; a mean "
-            "over rows is none where a table has no such row"
+            f"there is no finite number in {undefined:,} of {len(numbers):,} drawn tables, so there is no interval; a table "
+            "without such rows has no mean"
         )
     outside = (1 - level) / 2
     low, middle, high = np.quantile(np.array(numbers), [outside, 0.5, 1 - outside]).tolist()

@@ -1,4 +1,4 @@
-"""What Python hands to the public functions: a value of another type is one sentence that says what to give instead."""
+"""Arguments of the public functions: a value of another type is one sentence that says what to give instead."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -14,11 +14,7 @@ from marginals.errors import InputError
 
 
 def path_of(value: object) -> Path:
-    """A path that is given as text or as a Path. Raises InputError for anything else.
-
-    >>> path_of("release").name
-    'release'
-    """
+    """A path that is given as text or as a Path. Raises InputError for anything else."""
     if not isinstance(value, str | os.PathLike):
         raise InputError(f"files and folders are named by a text or a pathlib.Path, not by {kind_of(value)}")
     try:
@@ -38,14 +34,7 @@ _LONGEST_NAME = 255
 
 
 def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
-    """Raise InputError unless a value is of a kind. name: of the argument. instead: what to give, as somebody would type it.
-
-    >>> from collections.abc import Mapping
-    >>> require(None, Mapping, "attributes", '{"age": "quasi-identifier"}')
-    Traceback (most recent call last):
-        ...
-    marginals.errors.InputError: attributes cannot be None; give {"age": "quasi-identifier"}
-    """
+    """Raise InputError unless a value is of a kind. name: of the argument. instead: what to give, as one types it."""
     if not isinstance(value, kind):
         raise InputError(f"{name} cannot be {kind_of(value)}; give {instead}")
 
@@ -80,18 +69,12 @@ def published_of(value: Any, name: str) -> Any:
 
 
 def require_share(value: object, name: str) -> None:
-    """Raise InputError unless a value is a number from 0 to 1.
-
-    >>> require_share(2.5, "suppression")
-    Traceback (most recent call last):
-        ...
-    marginals.errors.InputError: suppression is a number from 0 to 1, not 2.5
-    """
+    """Raise InputError unless a value is a number from 0 to 1."""
     number(0, 1).check(value, name)
 
 
 def kind_of(value: object) -> str:
-    """What a message calls a value that may be of the data: its type, a number itself."""
+    """Word of a message for a value that may be of the data: its type, or the number itself."""
     if value is None or (isinstance(value, int | float) and not 1e30 <= abs(value) < inf):
         return repr(value)
     name = type(value).__name__
@@ -99,7 +82,7 @@ def kind_of(value: object) -> str:
 
 
 class Taken(NamedTuple):
-    """What an argument takes. words: after "is". test: whether a value is one. read: of the first argument and a value."""
+    """Values that an argument takes. words: after "is". test: of a value. read: of the first argument and a value."""
 
     words: str
     test: Callable[[Any], bool]
@@ -135,7 +118,7 @@ def number(least: float, most: float = inf, *, inside: bool = False) -> Taken:
 
 
 def one_of(*texts: str) -> Taken:
-    """One of some texts."""
+    """Texts to choose from."""
     return Taken(" or ".join(map(repr, texts)), lambda value: isinstance(value, str) and value in texts)
 
 
@@ -145,7 +128,11 @@ def instance(kind: type | UnionType, words: str) -> Taken:
 
 
 def _are_texts(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, bytes) and all(isinstance(each, str) for each in value)
+    return (
+        isinstance(value, Sequence)
+        and not isinstance(value, bytes)
+        and all(isinstance(element, str) for element in value)
+    )
 
 
 NAME = instance(str, "the name of an attribute")
@@ -165,14 +152,6 @@ def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
     """Return a decorator by which a function refuses arguments of another kind than stated. example: a right call.
 
     A default is taken as it is. The refusal is an InputError, which shows the right call.
-
-    >>> @takes("draw(3)", rows=whole(0))
-    ... def draw(rows: int) -> int:
-    ...     return rows
-    >>> draw(-1)
-    Traceback (most recent call last):
-        ...
-    marginals.errors.InputError: rows is a whole number from 0 on, not -1; write draw(3)
     """
 
     def checked(function: Function) -> Function:

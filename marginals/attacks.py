@@ -1,17 +1,16 @@
 """Attacks on bundles: what those who hold them can conclude, compared with the truth if it is known."""
 
 import time
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from checks.attacks.algorithm import FittedLevelDisclosure, Refinement, Refusals, refinements, refusals
+from checks.attacks.algorithm import FittedLevelDisclosure, Refusals, refusals
 from checks.attacks.guesses import (
     LikelySmall,
     definetti,
@@ -26,7 +25,6 @@ from checks.attacks.knowledge import (
     USUAL_BOUND,
     CertainCells,
     Knowledge,
-    Levels,
     PublishedCounts,
     Reconstruction,
     certain_cells,
@@ -35,7 +33,7 @@ from checks.attacks.knowledge import (
     reconstruction,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
-from checks.claims import CountClaim, KCombinatorial, NoSmallCertain, Question, Register, answer, undecided
+from checks.claims import KCombinatorial, NoSmallCertain, Question, answer, undecided
 from checks.classes import EquivalenceClasses, equivalence_classes
 from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
@@ -46,17 +44,14 @@ from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
-    OneTable,
     TablePair,
     by_table,
-    common_refinement,
     over_table,
     pairs_of_tables,
     published_views,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import IncompatibleReleasesError, InputError
+from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
@@ -64,7 +59,7 @@ from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError, TimeOverError, TooManyCellsError
+from models.errors import MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds, MarginBounds
@@ -81,8 +76,8 @@ class SurestGuesses:
     """The `number` rows that are guessed surest to have a value, or one of several.
 
     overall: share of everybody that has it. expected: share of these rows by the maximum-entropy model. right: share
-    that has it, by attackers who know all nonsensitive values: definetti learns across classes, naive_bayes is one
-    round of that, maxent guesses by the shares of each class. None without the truth.
+    that has it, by attackers who know all nonsensitive values; None without the truth. definetti learns across classes,
+    naive_bayes is one round of that, and maxent guesses by the shares of each class.
     """
 
     values: str
@@ -93,13 +88,13 @@ class SurestGuesses:
 
     @property
     def gain(self) -> float:
-        """How much more often the best guess is right than one without a release."""
+        """Share by which the best guess is right more often than one without a release."""
         return max((self.right or {"": self.expected}).values()) - self.overall
 
 
 @dataclass(frozen=True)
 class DisclosureMeasures:
-    """What readers can conclude about one sensitive attribute.
+    """Conclusions of readers about one sensitive attribute.
 
     reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. surest: of each
     harmful value, what gains most first; of each value where none is called harmful, the most frequent one last.
@@ -112,32 +107,10 @@ class DisclosureMeasures:
     surest: tuple[SurestGuesses, ...] = ()
 
 
-@dataclass(frozen=True)
-class Threshold:
-    """A claimed k in rows and the smallest count, None where it is not known. rows_per_person: None where k is of rows."""
-
-    criterion: str
-    k: int
-    smallest: int | None
-    is_missed: bool = False
-    rows_per_person: int | None = None
-    PLAIN: ClassVar = ("criterion", "k", "smallest", "is_missed", "rows_per_person", "binding")
-
-    @property
-    def claimed(self) -> int:
-        """The k of the claim: rows, or people."""
-        return self.k // (self.rows_per_person or 1)
-
-    @property
-    def binding(self) -> bool | None:
-        """Whether the threshold is met without a row to spare; None where that is not known."""
-        return None if self.smallest is None else self.smallest == self.k
-
-
 def disclosure_measures(
     published: BundleContent, model: MarginalModel, most_cells: int = CELL_LIMIT
 ) -> tuple[list[DisclosureMeasures], dict[str, str]]:
-    """Return what the release alone tells of each sensitive attribute, and why some are left out. most_cells: of each."""
+    """Return the measures of each sensitive attribute by the release alone, and why some are left out."""
     measures, left_out = [], {}
     for sensitive in published.sensitive:
         levels = sensitive_levels(model, sensitive)
@@ -150,29 +123,28 @@ def disclosure_measures(
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
             classes = expected_classes(model, levels)
             determined = reconstruction(model.frechet_bounds, levels)
-            shown = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
+            labels = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
             surest = _surest(classes, published.harmful.get(sensitive), {}, classes.counts) if len(classes) else ()
-            measures.append(DisclosureMeasures(sensitive, determined, levels, shown, surest))
+            measures.append(DisclosureMeasures(sensitive, determined, levels, labels, surest))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
     return measures, left_out
 
 
 MOST_CONFIDENT = 1000
-"""Rows that are guessed surest to have a value; of a small table a tenth of its rows, of a rare value as many as have it."""
+"""Rows that are guessed surest to have a value; at most a tenth of the table, and as many as have the value."""
 
 
 def _surest(
     people: EquivalenceClasses, harmful: "HarmfulValues | None", guesses: Mapping[str, FloatArray], model: FloatArray
 ) -> tuple[SurestGuesses, ...]:
-    """The guesses of each harmful value; of any where none is called so. people: by the truth. model: shares of classes."""
     values, missing, result = people.values, standing_for_none(people.values), []
-    known = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
-    sets = {label: [code] for code in known for label in values.labels_of([code])}
+    with_rows = [code for code, rows in enumerate(values.rows) if rows and code not in missing]
+    sets = {label: [code] for code in with_rows for label in values.labels_of([code])}
     if harmful is not None:
         named = {name: sorted(values.touching(of.labels)) for name, of in harmful.by_name.items()}
         sets = {name: codes for name, codes in named.items() if codes}
-    whole, of_known = sum(values.rows), sum(values.rows[code] for code in known)
+    total, of_known = sum(values.rows), sum(values.rows[code] for code in with_rows)
     codes = np.concatenate([*sets.values()]) if sets else np.zeros(0, dtype=np.intp)
     begins = np.cumsum([0, *map(len, sets.values())])[:-1]
 
@@ -180,7 +152,7 @@ def _surest(
         return np.add.reduceat(of_values[:, codes], begins, axis=1) if sets else of_values[:, :0]
 
     rows = of_sets(np.array([values.rows]))[0]
-    numbers = np.maximum(np.minimum(min(MOST_CONFIDENT, whole // 10), rows), 1).astype(np.intp)
+    numbers = np.maximum(np.minimum(min(MOST_CONFIDENT, total // 10), rows), 1).astype(np.intp)
     expected = surest_right(of_sets(shares_of_classes(model)), of_sets(model), model.sum(axis=1), numbers)
     counts, sizes = of_sets(people.counts), people.counts.sum(axis=1)
     right = {
@@ -188,38 +160,36 @@ def _surest(
         for reader, guess in guesses.items()
     }
     for place, name in enumerate(sets):
-        told = {reader: float(shares[place]) for reader, shares in right.items()}
+        shares_right = {reader: float(shares[place]) for reader, shares in right.items()}
         overall = float(rows[place]) / of_known
-        result.append(SurestGuesses(name, int(numbers[place]), overall, float(expected[place]), told or None))
+        result.append(SurestGuesses(name, int(numbers[place]), overall, float(expected[place]), shares_right or None))
     last = max(result, key=lambda guess: guess.overall, default=None)
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 
 
-def thresholds(published: BundleContent) -> Iterator[Threshold]:
-    """Yield the claims of a minimum count, with the smallest count that there is."""
-    for claim, finding in zip(published.claims, published.verify().checks):
-        if isinstance(claim, CountClaim):
-            smallest = finding.worst_class.count if claim.shows_smallest(finding) else None
-            failed = finding.verdict is Verdict.FAILS
-            yield Threshold(finding.criterion, claim.least_count, smallest, failed, claim.rows_per_person)
-
-
 CERTAIN_SECONDS = 10.0
-"""To look for what is certain; most releases need one or two."""
+"""Seconds to look for certain cells; most releases need one or two."""
 
 
 def certainties(published: BundleContent) -> dict[str, CertainCells]:
     """Return what is certain about each sensitive attribute that is published."""
-    collection = published.everything
-    views = {a: published_views(collection, a) for a in published.domain.attributes if collection.shows(a)}
-    return _certainties(_known(published), published.sensitive, views, published)
+    views = {
+        a: published_views(published.everything, a)
+        for a in filter(published.everything.shows, published.domain.attributes)
+    }
+    attributes, knowledge = (
+        [attribute for attribute in published.sensitive if attribute in views],
+        _knowledge(published),
+    )
+    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
+    parts = range(len(attributes), 0, -1)
+    return {a: certain_cells(knowledge, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
 
 
-def _known(published: BundleContent) -> Knowledge:
-    """What readers know of the tables and the impossible pairs, if these can be judged."""
-    if not _judged_pairs(published) or (given := published.without_impossible()) is published.everything:
+def _knowledge(published: BundleContent) -> Knowledge:
+    if not _judged_pairs(published) or (collection := published.without_impossible()) is published.everything:
         return Knowledge(published.model.frechet_bounds)
-    return Knowledge(FrechetBounds(given, published.deadline))
+    return Knowledge(FrechetBounds(collection, published.deadline))
 
 
 def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
@@ -230,30 +200,6 @@ def _judged_pairs(published: BundleContent) -> tuple[ImpossiblePair, ...]:
     return published.impossible
 
 
-def refined_certainties(refined: CommonRefinement) -> dict[str, CertainCells]:
-    """Return what is certain about each sensitive attribute with several bundles that generalize one differently."""
-    published = refined.content
-    attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-    sensitive = list(dict.fromkeys(attribute_of.get(name, name) for name in published.sensitive))
-    certain = _certainties(_known(published), sensitive, refined.views(), published)
-    # The worst cell stands by what the labels of several bundles mean together.
-    return {
-        attribute: replace(cells, worst=replace(worst, values=refined.by_atom(worst.values, worst.levels)))
-        if (worst := cells.worst) is not None
-        else cells
-        for attribute, cells in certain.items()
-    }
-
-
-def _certainties(
-    known: Knowledge, sensitive: Sequence[str], views: Mapping[str, Sequence[Levels]], published: BundleContent
-) -> dict[str, CertainCells]:
-    attributes = [attribute for attribute in sensitive if attribute in views]
-    k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
-    parts = range(len(attributes), 0, -1)
-    return {a: certain_cells(known, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
-
-
 def small_below(published: BundleContent) -> int:
     """Return the count below which counts are called small: the largest k claimed, or 10 where none above 1 is."""
     return published.least_count if published.least_count > 1 else USUAL_BOUND
@@ -261,7 +207,7 @@ def small_below(published: BundleContent) -> int:
 
 @dataclass(frozen=True)
 class TableChange:
-    """What the releases of two tables that cannot be put together tell of the change between them.
+    """Change between two tables that cannot be put together, as their releases show it.
 
     least: of how many rows a difference is no longer small, if a least count is claimed. unclear: attributes whose
     labels do not tell how values overlap. assumption, parts: as of `TablePair`.
@@ -280,8 +226,10 @@ class TableChange:
 
 def _change(pair: TablePair) -> TableChange:
     tables = (pair.earlier, pair.later)
-    sensitive = list(dict.fromkeys(name for each in tables for _, bundle in each.bundles for name in bundle.sensitive))
-    found = [*pair.overlapping()]
+    sensitive = list(
+        dict.fromkeys(name for table in tables for _, bundle in table.bundles for name in bundle.sensitive)
+    )
+    measured = [*pair.overlapping()]
     return TableChange(
         pair.earlier.name,
         pair.later.name,
@@ -289,9 +237,9 @@ def _change(pair: TablePair) -> TableChange:
         pair.least_rows,
         tuple(
             changed_people(before, after, sensitive, pair.least_rows or 1, overlaps.pairs, pair.narrowed)
-            for before, after, overlaps in found
+            for before, after, overlaps in measured
         ),
-        tuple(dict.fromkeys(name for *_, overlaps in found for name in overlaps.unclear)),
+        tuple(dict.fromkeys(name for *_, overlaps in measured for name in overlaps.unclear)),
         assumption=pair.assumption,
         parts=pair.parts,
     )
@@ -299,14 +247,12 @@ def _change(pair: TablePair) -> TableChange:
 
 @dataclass(frozen=True)
 class Minimality:
-    """What the steps tell that were not taken, to those who know that the release is as fine as its claims allow.
+    """Disclosures to readers who know that the release is as fine as its claims allow.
 
-    readers_knowing_quasi_identifiers: know all nonsensitive values. ladders: what fitted levels tell. Both are None
-    without the truth. refusals: what is not published tells. note: why it was not examined.
+    ladders: of fitted levels, None without the truth. refusals: of additions that were not made. note: why it was not
+    examined.
     """
 
-    readers: tuple[Refinement, ...] = ()
-    readers_knowing_quasi_identifiers: tuple[Refinement, ...] | None = None
     note: str = ""
     domain: Domain | None = field(default=None, repr=False)
     ladders: tuple[FittedLevelDisclosure, ...] | None = None
@@ -315,7 +261,7 @@ class Minimality:
 
 @dataclass(frozen=True)
 class Attacks:
-    """All measures of one release, or of several together.
+    """The measures of one release, or of several together.
 
     left_out: why, by sensitive attribute. certain: by sensitive attribute. apart:
     the measures of each release, if they cannot be put together for the reason that `note` gives; published,
@@ -324,7 +270,6 @@ class Attacks:
     """
 
     attacked: tuple[DisclosureMeasures, ...] = ()
-    thresholds: tuple[Threshold, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict)
     minimality: Minimality | None = None
     certain: Mapping[str, CertainCells] = field(default_factory=dict)
@@ -343,12 +288,15 @@ class Attacks:
     if not TYPE_CHECKING:  # types know the members that there are
 
         def __getattr__(self, name: str) -> Any:
-            instead = " any more: attack each folder, and all together" if name == "compositions" else ""
-            raise AttributeError(f"an Attacks has no {name!r}{instead}")
+            instead = {
+                "compositions": "attack each folder, and all together",
+                "thresholds": "the smallest counts stand in the checks of marginals.verify",
+            }.get(name)
+            raise AttributeError(f"an Attacks has no {name!r}{f' any more: {instead}' if instead else ''}")
 
     @property
     def is_stopped(self) -> bool:
-        """Whether a part was not measured."""
+        """True if a part was not measured."""
         return bool(self.unmeasured) or any(part.is_stopped for part in self.apart.values())
 
 
@@ -365,11 +313,6 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
-    >>> surest = attacks.attacked[0].surest[0]
-    >>> surest.values, round(surest.right["definetti"], 3), round(surest.overall, 3)
-    ('Asthma', 1.0, 0.271)
-    >>> attacks.published.counts.small, attacks.published.sensitive["diagnosis"].one_value
-    (3, 0)
     """
     if truth is not None:
         require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
@@ -399,58 +342,31 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
     tables = by_table(bundles)
-    if len(tables) > 1:
-        yield from _attacks_on_change(tables, truth)
-    elif tables[0].together is not None:
+    if len(tables) == 1 and tables[0].together is not None:
         yield from _attacks(bundles, tables[0].together, truth)
-    elif truth is not None:
+        return
+    if truth is not None and len(tables) > 1:
+        raise InputError("the releases are of a table that changed; attack those of one table with --truth")
+    if truth is not None:
         why = "the releases generalize attributes differently, or give them other roles or names"
         raise InputError(f"{why}; with the table that they were made from, attack them one by one")
-    else:
-        names = (name for name, _ in bundles)
-        words = bundles[0][1].codebook
-        attacks = Attacks(unmeasured=(*names, "what is certain together"), codebook=words)
-        attacks = yield from _each_apart(attacks, _each_in_time(bundles))
-        try:
-            certain = refined_certainties(common_refinement(bundles))
-        except (IncompatibleReleasesError, ContradictionError) as reason:
-            yield replace(attacks, note=str(reason), unmeasured=())
-        else:
-            yield replace(attacks, certain=certain, unmeasured=())
-
-
-Part = tuple[str, Bundles, BundleContent]
-"""Releases that are attacked together: their name, the bundles, and what they publish."""
-
-
-def _each_apart(attacks: Attacks, parts: Iterable[Part]) -> Generator[Attacks, None, Attacks]:
-    for name, bundles, published in parts:
-        left = tuple(other for other in attacks.unmeasured if other != name)
-        for found in _attacks(bundles, published, None):
-            attacks = replace(attacks, apart={**attacks.apart, name: found}, unmeasured=left)
-            yield attacks
-    return attacks
-
-
-def _attacks_on_change(tables: Sequence[OneTable], truth: Table | None) -> Iterator[Attacks]:
-    if truth is not None:
-        raise InputError("the releases are of a table that changed; attack those of one table with --truth")
-    changes = tuple(map(_change, pairs_of_tables(tables)))
-    names, words = [table.name for table in tables], tables[0].bundles[0][1].codebook
-    attacks = Attacks(changes=changes, unmeasured=tuple(names), codebook=words)
+    parts: list[tuple[str, Bundles, BundleContent]] = []
+    for table in tables:
+        separately = [(name, [(name, published)], published) for name, published in table.bundles]
+        parts += separately if table.together is None else [(table.name, table.bundles, table.together)]
+    left = [name for name, *_ in parts]
+    attacks = Attacks(
+        changes=tuple(map(_change, pairs_of_tables(tables))),
+        note="" if len(tables) > 1 else tables[0].problem,
+        unmeasured=tuple(left),
+        codebook=bundles[0][1].codebook,
+    )
     yield attacks
-    for number, table in enumerate(tables):
-        part = table.sharing_time(len(tables) - number)
-        parts = [(part.name, part.bundles, part.together)] if part.together is not None else _each_in_time(part.bundles)
-        names = [part.name] if part.together is not None else [name for name, _ in part.bundles]
-        later = tuple(other.name for other in tables[number + 1 :])
-        attacks = yield from _each_apart(replace(attacks, unmeasured=(*names, *later)), parts)
-
-
-def _each_in_time(bundles: Bundles) -> Iterator[Part]:
-    for number, (name, published) in enumerate(bundles):
-        alone = replace(published, deadline=published.deadline.share(len(bundles) - number))
-        yield name, [(name, alone)], alone
+    for number, (name, of_part, published) in enumerate(parts):
+        in_time = replace(published, deadline=published.deadline.share(len(parts) - number))
+        for measured in _attacks(of_part if len(of_part) > 1 else [(name, in_time)], in_time, None):
+            attacks = replace(attacks, apart={**attacks.apart, name: measured}, unmeasured=tuple(left[number + 1 :]))
+            yield attacks
 
 
 def _in_time(deadline: Deadline, seconds: float) -> Deadline:
@@ -463,9 +379,8 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
     measures, left_out = disclosure_measures(published, core, most_cells)
     return Attacks(
         tuple(measures),
-        tuple(thresholds(published)),
         left_out,
-        _minimality([("", published)], core, None),
+        _minimality([("", published)], core.collection, None),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
         unmeasured=("what is certain", "readers who rank small counts by the model"),
@@ -490,14 +405,14 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         if truth is not None and true is not None:
             attributes = model.domain.attributes
             measures = [_guessed(of, true, attributes, truth, published.harmful.get(of.sensitive)) for of in measures]
-        return {"attacked": tuple(measures), "thresholds": tuple(thresholds(published)), "left_out": left_out}
+        return {"attacked": tuple(measures), "left_out": left_out}
 
     # What is certain is looked for as long as there is time, so it comes last.
     counted = published.everything, published.sensitive, small_below(published)
     steps: dict[str, Callable[[], dict[str, Any]]] = {
         "small counts that are published": lambda: {"published": published_counts(*counted)},
         "readers with a register": lambda: {"register": register_readers(published, truth)},
-        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom, truth)},
+        "readers who know the algorithm": lambda: {"minimality": _minimality(bundles, of_whom.collection, truth)},
         "guesses of sensitive values": across_classes,
         "readers who rank small counts by the model": lambda: {"likely": _likely(published, of_whom, truth)},
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
@@ -524,8 +439,8 @@ _NONSENSITIVE_SECONDS = 5.0
 
 def _nonsensitive_small(published: BundleContent) -> Finding:
     claim = NoSmallCertain(small_below(published))
-    for stated, verified in zip(published.claims, published.verify().checks):
-        is_same = isinstance(stated, KCombinatorial | NoSmallCertain) and not stated.is_about_cells
+    for other, verified in zip(published.claims, published.verify().checks):
+        is_same = isinstance(other, KCombinatorial | NoSmallCertain) and not other.is_about_cells
         if is_same and verified.holds and verified.parameters["k"] >= claim.k:
             return replace(verified, criterion=claim.criterion, parameters={"k": claim.k})
     budget = FULL.until(_in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS))
@@ -540,16 +455,13 @@ def _nonsensitive_small(published: BundleContent) -> Finding:
         return finding
     # Tables that only sensitive values link tell more than their nonsensitive parts: bounds of all tables together.
     collection = published.everything
-    shown = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
-    views = {attribute: published_views(collection, attribute) for attribute in shown}
+    names = [a for a in published.domain.attributes if a not in published.sensitive and collection.shows(a)]
+    views = {attribute: published_views(collection, attribute) for attribute in names}
     deadline = _in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS)
-    cell = certainly_small(_known(published), views, small_below(published), deadline)
+    cell = certainly_small(_knowledge(published), views, small_below(published), deadline)
     if cell is None:
         return finding
     return replace(finding, verdict=Verdict.FAILS, worst=WorstClass(cell.values, cell.levels, count=cell.rows))
-
-
-CORE_ALONE = "the tables without the further ones"
 
 
 def _likely(published: BundleContent, model: MarginalModel, truth: Table | None) -> LikelySmall | None:
@@ -557,8 +469,7 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
     counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
-    less = {CORE_ALONE: MarginalModel(published.collection)} if published.further else {}
-    return likely_small(model, public, small_below(published), published.deadline.share(3), counted, less)
+    return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
 
 
 def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
@@ -586,23 +497,14 @@ def _refused(published: BundleContent, collection: Collection) -> Refusals:
     return refusals(collection, published.sensitive, published.claims, least, deadline, price=price)
 
 
-def _minimality(bundles: Bundles, model: MarginalModel, truth: Table | None) -> Minimality:
+def _minimality(bundles: Bundles, collection: Collection, truth: Table | None) -> Minimality:
     published = bundles[0][1]
     if len(bundles) > 1:
         return Minimality(note="each release by itself says which finer ones were refused; name one")
     if note := _not_judged(published):
         return Minimality(note=note)
-    # What a step is refused for by one class, readers with a register are refused it for too: it is one demand.
-    claims = [claim for claim in published.claims if not isinstance(claim, Register)]
-    ladders = {} if truth is None else truth.ladders
-    steps = partial(refinements, model.collection, published.sensitive, claims)
-    told = _refused(published, model.collection)
-    readers = steps(model.frechet_bounds.of_margin, ladders)
-    if truth is None:
-        return Minimality(readers, domain=model.domain, refusals=told)
-    knowing = steps(partial(_exactly, truth), ladders)
-    fitted = ladder_readers(published, model.collection, truth)
-    return Minimality(readers, knowing, domain=model.domain, ladders=fitted, refusals=told)
+    ladders = None if truth is None else ladder_readers(published, collection, truth)
+    return Minimality(domain=collection.domain, ladders=ladders, refusals=_refused(published, collection))
 
 
 def _guessed(

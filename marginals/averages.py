@@ -7,10 +7,10 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import inf, nan, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,16 +18,15 @@ from marginals.answers import Answer, Bounds, Of, answer, frame_of
 from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Rows, as_margin, basis_in
+from marginals.estimates import Attributes, MeantRows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
-from marginals.tables.intervals import LabelNumbers
-from marginals.tables.intervals import Range as LabelRange
+from marginals.tables.intervals import LabelNumbers, Range
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
-from models.programs.nested_counts import NestedCounts, Range
+from models.programs.nested_counts import NestedCounts, ValueRange
 from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
@@ -40,15 +39,15 @@ _ROUNDING = 1e-12
 """Share of the rows by which a quantile may miss its own, so that rounding does not move it."""
 
 _MOST_GROUPS = 10_000
-"""Of which means are told at once."""
+"""Most groups of which means are answered at once."""
 
 Limits = tuple[float, float]
-"""Between which numbers somebody knows all values to lie."""
+"""Least and largest number that the values can have, as somebody knows."""
 
 
 @dataclass(frozen=True)
-class Scale:
-    """Which numbers the values of an attribute are, where labels do not say all.
+class NumberScale:
+    """Numbers of the values of an attribute, where labels do not say all.
 
     values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
     meanings: what the publisher says that labels mean; a range bounds the numbers of a label without an end.
@@ -60,11 +59,11 @@ class Scale:
 
     @property
     def changes_numbers(self) -> bool:
-        """Whether somebody says more of the numbers than the labels do."""
+        """True if somebody says more of the numbers than the labels do."""
         return self.values is not None or self.limits is not None
 
     def numbers(self, attribute: str, model: MarginalModel) -> LabelNumbers:
-        """Which numbers the rows of each base value may have. Raises InputError where no label is one."""
+        """Numbers that the rows of each base value may have. Raises InputError where no label is one."""
         hierarchy = model.domain.hierarchy(attribute)
         if self.values is not None:
             return LabelNumbers.from_values(attribute, hierarchy, self.values)
@@ -80,8 +79,14 @@ class Scale:
         """Return the least and largest numbers of base values under labels without an end, as far as they are stated."""
         low, high = np.full(hierarchy.size(0), -inf), np.full(hierarchy.size(0), inf)
         for label, meaning in self.meanings.items() if self.values is None else ():
-            own, stated = LabelRange.of(label), LabelRange.of(meaning)
-            if own is not None and stated is not None and own.is_open and own.holds(stated) and not stated.is_point:
+            range_, stated = Range.of(label), Range.of(meaning)
+            if (
+                range_ is not None
+                and stated is not None
+                and range_.is_open
+                and range_.holds(stated)
+                and not stated.is_point
+            ):
                 for level in range(hierarchy.height):
                     inside = hierarchy.lift(0, level) == hierarchy.code(label, level)
                     low[inside], high[inside] = float(stated.low), float(stated.high)
@@ -93,8 +98,8 @@ class Amounts:
     """An attribute of some rows as numbers: how many rows have each published value, and which numbers these are."""
 
     attribute: str
-    rows: Rows
-    scale: Scale
+    rows: MeantRows
+    scale: NumberScale
 
     @property
     def model(self) -> MarginalModel:
@@ -103,7 +108,7 @@ class Amounts:
 
     @cached_property
     def numbers(self) -> LabelNumbers:
-        """Of each base value those that are meant."""
+        """Numbers of each base value that the condition means."""
         numbers = self.scale.numbers(self.attribute, self.model)
         if self._meaning is None or self.scale.values is not None:
             return numbers
@@ -115,7 +120,7 @@ class Amounts:
 
     @cached_property
     def places(self) -> IndexArray:
-        """Of each base value its published value at the finest level: shape (size(0),)."""
+        """Codes of the finest published values, by base value: shape (size(0),)."""
         return self._hierarchy.lift(0, self._finest).astype(np.intp)
 
     @property
@@ -151,15 +156,15 @@ class Amounts:
     @cached_property
     def nested(self) -> NestedCounts:
         """Rows with a number of each published value, then rows without one, in the groups around them."""
-        shown, bounds = range(self._finest, self._hierarchy.height), self.rows.bounds()
-        by_level = [self.rows.by({self.attribute: level}) for level in shown]
+        levels_, bounds = range(self._finest, self._hierarchy.height), self.rows.bounds()
+        by_level = [self.rows.by({self.attribute: level}) for level in levels_]
         levels = [(sums.lower.ravel(), sums.upper.ravel()) for sums in by_level]
         levels.append((np.array([bounds.lower]), np.array([bounds.upper])))
         lower, upper = levels[0]
         counting, missing = self._published(self._counting), self._published(self._missing)
         least = np.concatenate([np.where(counting & ~missing, lower, 0), np.where(missing & ~counting, lower, 0)])
         most = np.concatenate([np.where(counting, upper, 0), np.where(missing, upper, 0)])
-        steps = [self._hierarchy.lift(level, level + 1).astype(np.intp) for level in shown]
+        steps = [self._hierarchy.lift(level, level + 1).astype(np.intp) for level in levels_]
         return NestedCounts(((least, most), *levels), (np.tile(np.arange(len(lower)), 2), *steps))
 
     def _published(self, base_values: BoolArray) -> BoolArray:
@@ -167,7 +172,6 @@ class Amounts:
 
     @cached_property
     def _counted(self) -> FloatArray:
-        """1 for each cell of rows with a number, 0 for the others."""
         return np.repeat([1.0, 0.0], len(self._ends[0]))
 
     def _costs(self, ends: FloatArray) -> FloatArray:
@@ -175,7 +179,6 @@ class Amounts:
 
     @cached_property
     def _open(self) -> tuple[BoolArray, BoolArray]:
-        """Whether rows of each published value may have numbers without a least, and without a largest one."""
         low, high = self._ends
         may_have_rows = self.nested.levels[0][1][: len(low)] > 0
         return may_have_rows & (low == -np.inf), may_have_rows & (high == np.inf)
@@ -201,34 +204,34 @@ class Amounts:
 
     @cached_property
     def is_sharp(self) -> bool:
-        """Whether one published table shows the attribute and the condition, so that every bound is approached."""
+        """True if one published table shows the attribute and the condition, so that every bound is approached."""
         return self._finest < self._hierarchy.height and bool(self.rows.by({self.attribute: self._finest}).sharp)
 
-    def mean_range(self) -> Range | None:
-        """Between which numbers the mean lies; None where no row has a number in any table."""
+    def mean_range(self) -> ValueRange | None:
+        """Certain bounds of the mean; None if no row has a number in any table."""
         low, high = self._ends
         ends = [self.nested.extreme_ratios(self._costs(end), self._counted) for end in (low, high)]
         if ends[0] is None or ends[1] is None:
             return None
         return self._with_open_ends(ends[0].lower, ends[1].upper)
 
-    def total_range(self) -> Range:
-        """Between which numbers the sum lies."""
+    def total_range(self) -> ValueRange:
+        """Certain bounds of the sum."""
         low, high = (self.nested.extremes(self._costs(end)) for end in self._ends)
         return self._with_open_ends(low.lower, high.upper)
 
-    def _with_open_ends(self, lower: float, upper: float) -> Range:
+    def _with_open_ends(self, lower: float, upper: float) -> ValueRange:
         is_below, is_above = self._open
-        return Range(-inf if is_below.any() else lower, inf if is_above.any() else upper)
+        return ValueRange(-inf if is_below.any() else lower, inf if is_above.any() else upper)
 
-    def quantile_range(self, probability: float) -> Range | None:
-        """Between which numbers the quantile lies; None where no row has a number in any table."""
+    def quantile_range(self, probability: float) -> ValueRange | None:
+        """Certain bounds of the quantile; None if no row has a number in any table."""
         low, high = self._ends
         present = self.nested.levels[0][1][: len(low)] > 0
         lows, highs = np.unique(low[present]), np.unique(high[present])
         if not len(lows) or self.nested.extreme_ratios(0 * self._counted, self._counted) is None:
             return None
-        return Range(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
+        return ValueRange(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
 
     def _first(self, candidates: FloatArray, ends: FloatArray, probability: float, side: int) -> float:
         first, last = 0, len(candidates) - 1
@@ -260,30 +263,32 @@ class Amounts:
         within = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         values = np.where(spread[codes], np.ceil(self.numbers.low[codes]) + within, points[codes])
         weights = (expected / sizes)[codes]
-        known = ~np.isnan(values)
+        with_number = ~np.isnan(values)
         self._check_read(np.isnan(points) & self.numbers.may_count & (expected > 0))
-        if not weights[known].sum() > 0:
+        if not weights[with_number].sum() > 0:
             raise InputError("no row with these values is possible, so there is nothing to average")
-        distinct, place = np.unique(values[known], return_inverse=True)
-        return Estimated(distinct, np.bincount(place, weights[known]).astype(np.float64))
+        distinct, place = np.unique(values[with_number], return_inverse=True)
+        return Estimated(distinct, np.bincount(place, weights[with_number]).astype(np.float64))
 
     def _check_read(self, unread: BoolArray) -> None:
         if unread.any():
             labels = np.array(self._hierarchy.labels[self._finest])[np.unique(self.places[unread])].tolist()
             raise InputError(
-                f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers, and an estimate "
-                "would leave their rows out; leave them out by where=, or give numbers by values="
+                f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers; leave their rows "
+                "out by where=, or give numbers by values="
             )
 
     @property
     def basis(self) -> Basis:
-        """What the estimates rest on: labels that stand for several numbers are finer than any table."""
-        asked = self.rows.distinctions({self.attribute: self._level_told})
+        """Basis of the estimates: labels that stand for several numbers are finer than any table."""
+        distinctions = self.rows.distinctions({self.attribute: self._level_told})
         low, high = self.numbers.low, self.numbers.high
         if np.any((low != high) & self._possible & self.numbers.may_count):
-            separating_level = asked[self.attribute].separating_level if self.attribute in asked else NO_LEVEL
-            asked[self.attribute] = Distinction(NO_LEVEL, separating_level)
-        return basis_in(self.model, asked)
+            separating_level = (
+                distinctions[self.attribute].separating_level if self.attribute in distinctions else NO_LEVEL
+            )
+            distinctions[self.attribute] = Distinction(NO_LEVEL, separating_level)
+        return basis_in(self.model, distinctions)
 
     @property
     def _level_told(self) -> int:
@@ -296,41 +301,36 @@ class Amounts:
         return 0
 
 
-@dataclass(frozen=True, eq=False)
-class Estimated:
+class Estimated(NamedTuple):
     """Distinct numbers, ascending, and how many rows are expected of each."""
 
     values: FloatArray
     rows: FloatArray
 
-    @property
-    def total(self) -> float:
-        """The sum over the rows."""
-        return float(self.values @ self.rows)
 
-    @property
-    def mean(self) -> float:
-        """The sum over the number of rows."""
-        return self.total / float(self.rows.sum())
-
-    def quantile(self, probability: float) -> float:
-        """The least value that so many of the rows do not exceed."""
-        shares = np.cumsum(self.rows) / self.rows.sum()
-        place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
-        return float(self.values[min(place, len(self.values) - 1)])
+def _total(estimated: Estimated) -> float:
+    return float(estimated.values @ estimated.rows)
 
 
-def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Amounts:
-    return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
+def _mean(estimated: Estimated) -> float:
+    return _total(estimated) / float(estimated.rows.sum())
 
 
-def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], Range | None]) -> Answer:
-    """An estimate with bounds, of which it is never outside: numbers that were given for labels may lie elsewhere."""
+def _quantile(probability: float, estimated: Estimated) -> float:
+    shares = np.cumsum(estimated.rows) / estimated.rows.sum()
+    place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
+    return float(estimated.values[min(place, len(estimated.values) - 1)])
 
+
+def _amounts(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), MeantRows.of(model, where), scale)
+
+
+def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], ValueRange | None]) -> Answer:
     def bounds() -> Bounds:
-        found = ends()
-        assert found is not None, "where nothing is possible nothing is expected"
-        return Bounds(*found, amounts.is_sharp or found.is_known, amounts.open_labels, amounts.stated)
+        range_ = ends()
+        assert range_ is not None, "where nothing is possible nothing is expected"
+        return Bounds(*range_, amounts.is_sharp or range_.is_known, amounts.open_labels, amounts.stated)
 
     model, rows = amounts.model, amounts.rows
     counted = float(amounts.estimated(model).rows.sum())
@@ -339,23 +339,23 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+def mean(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
     """Return the mean over the rows that a condition means. Raises InputError where none with a number is possible."""
     amounts = _amounts(model, attribute, where, scale)
-    return _answer(amounts, lambda estimated: estimated.mean, amounts.mean_range)
+    return _answer(amounts, _mean, amounts.mean_range)
 
 
-def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+def total(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
     """Return the sum over the rows that a condition means; 0 where none is possible."""
     amounts = _amounts(model, attribute, where, scale)
     if (bounds := amounts.total_range()) == (0, 0):
         return Answer(0.0, amounts.basis, Bounds(0.0, 0.0, sharp=True))
-    return _answer(amounts, lambda estimated: estimated.total, lambda: bounds)
+    return _answer(amounts, _total, lambda: bounds)
 
 
-def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":
+def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: NumberScale) -> "pd.DataFrame":
     """Return the mean of each group of rows with the same values of some attributes, nan where no number is possible."""
-    whole, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
+    of_all, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
@@ -365,27 +365,27 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
             a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
             for (a, level), code in zip(margin.items(), codes)
         }
-        amounts = replace(whole, rows=whole.rows.and_of(group))
+        amounts = replace(of_all, rows=of_all.rows.and_of(group))
         if amounts.mean_range() is None:
             answers.append(Answer(nan, CERTAIN, Bounds(nan, nan, sharp=True)))
         else:
-            answers.append(_answer(amounts, lambda estimated: estimated.mean, amounts.mean_range))
+            answers.append(_answer(amounts, _mean, amounts.mean_range))
     labels = index(model.domain, margin, dict(zip(margin, np.array(groups).T)))
     return frame_of(answers, labels)
 
 
 def quantile(
-    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: NumberScale
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
     import pandas as pd
 
     amounts = _amounts(model, attribute, where, scale)
 
-    def found(q: float) -> Answer:
-        return _answer(amounts, lambda estimated: estimated.quantile(q), lambda: amounts.quantile_range(q))
+    def range_(q: float) -> Answer:
+        return _answer(amounts, partial(_quantile, q), lambda: amounts.quantile_range(q))
 
     if not isinstance(probability, Sequence | np.ndarray):
-        return found(float(probability))
+        return range_(float(probability))
     probabilities = pd.Index(list(map(float, probability)), name="probability")
-    return frame_of(list(map(found, probabilities)), probabilities)
+    return frame_of(list(map(range_, probabilities)), probabilities)

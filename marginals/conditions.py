@@ -30,7 +30,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
@@ -42,7 +41,7 @@ import numpy as np
 from marginals.arguments import require
 from marginals.errors import InputError
 from marginals.messages import suggested
-from marginals.tables.intervals import Range, base_numbers, gaps_and_overlaps, interval, names_missing
+from marginals.tables.intervals import Range, base_numbers, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
@@ -61,7 +60,7 @@ Operand: TypeAlias = "Column | Constant"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Inequality:
     """Comparison of two values by ==, <, <=, > or >=; one of them is of a column."""
 
     left: Operand
@@ -106,7 +105,7 @@ class Disjunction:
     terms: "tuple[Formula, ...]"
 
 
-Atom: TypeAlias = Comparison | Membership | Choice
+Atom: TypeAlias = Inequality | Membership | Choice
 Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
 
 
@@ -124,7 +123,7 @@ def atoms(formula: Formula) -> Iterator[Atom]:
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
     """Return the columns and constants of an atom."""
-    if isinstance(atom, Comparison):
+    if isinstance(atom, Inequality):
         return (atom.left, atom.right)
     return (atom.column, *atom.values) if isinstance(atom, Membership) else (atom.column,)
 
@@ -158,9 +157,6 @@ def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
     """Return the formula of a condition, or of several, all of which must hold. `names`: as for `parsed`.
 
     Raises InputError for anything else.
-
-    >>> formula_of({"age": ["20-39", 50]})
-    Choice(column=Column(name='age'), texts=('20-39', '50'))
     """
     terms: list[Formula]
     if isinstance(where, Mapping):
@@ -188,11 +184,6 @@ def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None
 
     `names`: of the table's columns, of any characters; other columns are words or stand between backticks. `is_value`:
     tests whether a text is a choice of a column's values.
-
-    >>> parsed("ward not in [1, 2]")
-    Negation(term=Membership(column=Column(name='ward'), values=(1, 2)))
-    >>> parsed("marital status=Married|Widowed", ["marital status"])
-    Choice(column=Column(name='marital status'), texts=('Married|Widowed',))
     """
     if len(condition) > _LONGEST:
         raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
@@ -251,19 +242,12 @@ class _Reader:
 
     def formula(self) -> Formula:
         try:
-            try:
-                return self._formula(self._parsed(any_name=False))
-            except InputError as error:
-                problem = error
-            with suppress(InputError):
-                return self._formula(self._parsed(any_name=True))
+            return self._formula(self._parsed())
         except (RecursionError, MemoryError):
             raise self._too_deep() from None
-        raise problem
 
-    def _parsed(self, *, any_name: bool) -> ast.expr:
-        self._marked.clear()
-        source = "".join(self._pieces(any_name)).strip()
+    def _parsed(self) -> ast.expr:
+        source = "".join(self._pieces()).strip()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # backslashes that escape nothing
@@ -271,14 +255,14 @@ class _Reader:
         except (SyntaxError, ValueError, Warning):
             raise self._unreadable() from None
 
-    def _pieces(self, any_name: bool) -> Iterator[str]:
+    def _pieces(self) -> Iterator[str]:
         place, begins, deep, negated = 0, True, 0, 0
         while place < len(self._text):
             if begins and (choice := self._choice(place)) is not None:
                 yield self._mark(choice[0])
                 place, begins, negated = choice[1], False, 0
                 continue
-            if any_name and (name := self._name(place)) is not None:
+            if (name := self._name(place)) is not None:
                 yield self._mark(Column(name))
                 place, begins, negated = place + len(name), False, 0
                 continue
@@ -344,7 +328,7 @@ class _Reader:
             raise self._unreadable()
         if not isinstance(first, Column) and not isinstance(second, Column):
             raise self._refusal("compares constants with each other; compare columns with constants")
-        comparison = Comparison(first, _SIGNS[type(sign)], second)
+        comparison = Inequality(first, _SIGNS[type(sign)], second)
         return Negation(comparison) if isinstance(sign, ast.NotEq) else comparison
 
     def _operand(self, node: ast.expr) -> Operand:
@@ -376,7 +360,6 @@ class _Reader:
         return constants
 
     def _choice(self, place: int) -> tuple[Formula, int] | None:
-        """Return the choice that begins at a place, and its end: of values of its column, or whatever it names."""
         beginning = self._beginning(place)
         begin = beginning and _CHOICE.match(self._text, beginning[1])
         if not beginning or not begin:
@@ -565,10 +548,8 @@ class Labels:
             return self.between(numbers, text)
         numbers = Range.of(text)
         if numbers is not None and not numbers.is_point and any(map(interval, self.hierarchy.labels[0])):
-            overlaps = [pair for pair in gaps_and_overlaps(self.hierarchy.labels[0]) if not pair.is_gap]
-            why = f" ({overlaps[0].below!r} and {overlaps[0].above!r} overlap)" if overlaps else ""
             raise InputError(
-                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names{why}, which need not "
+                f"{self.attribute!r} cannot be asked for the range {text!r}: its labels are names, which need not "
                 "stand for the numbers that they look like. Name values, with | between"
             )
         if text.lstrip().startswith(("<", ">")):

@@ -1,12 +1,12 @@
 """Criteria in words: what holds in every class, and what the worst class reaches."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from checks.criterion_laws import check_criterion as check_criterion
 from checks.diversity.criteria import Distinct, Entropy, Functional, Recursive, Simple
 from checks.diversity.criterion import Diversity as Diversity
 from checks.diversity.derived import LeavingOut, OfPeople
-from checks.diversity.implications import implies as implies
 from checks.diversity.registry import register_diversity as register_diversity
 from checks.diversity.registry import unregister_diversity as unregister_diversity
 from checks.diversity.relative import (
@@ -24,6 +24,12 @@ from checks.diversity.relative import (
     ProtectedValues,
 )
 from checks.diversity.text import spelled, spelled_labels
+
+
+def __getattr__(name: str) -> Any:
+    instead = " any more: assess --eligible lists what implies a functional diversity" if name == "implies" else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
+
 
 _WORK = {
     "equal": "half the sum of the absolute differences",

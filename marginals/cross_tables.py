@@ -7,10 +7,10 @@ import numpy as np
 
 from marginals.conditions import Where
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Rows, as_margin, categories, cells_of, free_name, marked
+from marginals.estimates import Attributes, MeantRows, as_margin, categories, cells_of, free_name, marked
 from marginals.tables.intervals import numbers_at
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
-from models.graphs.basis import CERTAIN, Basis, Kind
+from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import share_bounds
@@ -39,7 +39,7 @@ def table(
     down, across = as_margin(model, rows), as_margin(model, columns)
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
-    margin, meant = {**down, **across}, Rows.of(model, where)
+    margin, meant = {**down, **across}, MeantRows.of(model, where)
     if not margin:
         raise InputError(
             'a table is of attributes, such as release.table("age", "sex"); release.count() counts all rows'
@@ -53,7 +53,7 @@ def table(
     if normalize is not None:
         value = _shares_of(value, _groups(codes, {"rows": down, "columns": across, "all": ()}[normalize]))
     if not is_judged:
-        value, kinds = np.full(len(cells), np.nan), np.full(len(cells), Kind.NONE.value, dtype=object)
+        value, kinds = np.full(len(cells), np.nan), np.full(len(cells), BasisKind.NONE.value, dtype=object)
     told: dict[str, Any] = {"value": value}
     if bounds:
         found = _bounds(meant, down, across, normalize)
@@ -62,7 +62,7 @@ def table(
         is_exact = lower == upper
         if is_exact.all():
             basis = CERTAIN
-        kinds = np.where(is_exact, Kind.PUBLISHED.value, kinds)
+        kinds = np.where(is_exact, BasisKind.PUBLISHED.value, kinds)
         told = {"value": np.where(is_exact, lower, value), "lower": lower, "upper": upper}
     told |= {"kind": kinds}
     alike = covered_by(model, margin, basis)
@@ -77,8 +77,7 @@ def table(
     return marked(frame, basis)
 
 
-def _possible(meant: Rows, margin: Mapping[str, int]) -> Cells:
-    """The cells that rows can be in, each with 1 in place of an estimate that there is none of."""
+def _possible(meant: MeantRows, margin: Mapping[str, int]) -> Cells:
     places = np.nonzero(meant.by(margin).upper)
     return Cells.of(meant.model.domain, margin, dict(zip(margin, places)), np.ones(len(places[0])))
 
@@ -117,7 +116,9 @@ def _shares_of(counts: FloatArray, groups: IndexArray | None) -> FloatArray:
     return np.asarray(counts / np.bincount(groups, counts)[groups])
 
 
-def _bounds(meant: Rows, down: Mapping[str, int], across: Mapping[str, int], normalize: str | None) -> MarginBounds:
+def _bounds(
+    meant: MeantRows, down: Mapping[str, int], across: Mapping[str, int], normalize: str | None
+) -> MarginBounds:
     found = meant.by({**down, **across})
     if normalize is None:
         return found
@@ -130,7 +131,7 @@ def _bounds(meant: Rows, down: Mapping[str, int], across: Mapping[str, int], nor
 
 
 def _share_bounds(
-    meant: Rows,
+    meant: MeantRows,
     down: Mapping[str, int],
     across: Mapping[str, int],
     summed: int | None,
@@ -151,16 +152,11 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
     """Return by attribute the values of a level that one published group covers with others, each with that group.
 
     The group is that of the finest table of all attributes together: the model says the same of all values in it.
-
-    >>> from marginals.example import release
-    >>> levels = {"age": 0, "diagnosis": 0}
-    >>> covered_by(release.model, levels, release.supports(levels))["age"]["22"]
-    '20-29'
     """
     covered = {}
     for attribute, level in levels.items():
         level_shown = min((margin[attribute] for margin in basis.margins if attribute in margin), default=level)
-        if basis.kind is Kind.SUPPORTED and level_shown > level:
+        if basis.kind is BasisKind.SUPPORTED and level_shown > level:
             hierarchy = model.domain.hierarchy(attribute)
             parents = hierarchy.lift(level, level_shown)
             several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
@@ -175,7 +171,6 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
 def _alike(
     domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray], covered: Mapping[str, Mapping[str, str]]
 ) -> list[str]:
-    """Return of each cell the published groups that it shares with others: `age 20-29`."""
     by_attribute = []
     for a, groups in covered.items():
         if a in codes:

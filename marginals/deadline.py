@@ -33,35 +33,8 @@ def within(seconds: Seconds) -> Deadline:
     return NEVER if seconds == inf else Deadline.after(seconds, time.monotonic)
 
 
-_FASTER = 1e6
-"""How many times as fast the clock of searches goes once they are to end: minutes are over in less than a millisecond."""
-
-
-class SearchClock:
-    """The clock of searches: the system's, until somebody wants what was found so far; then what time they have is over.
-
-    It does not stop there, so that what follows can have a deadline by the same clock.
-    """
-
-    def __init__(self) -> None:
-        self._ended_at: float | None = None
-
-    def __call__(self) -> float:
-        """Seconds."""
-        now = time.monotonic()
-        return now if self._ended_at is None else self._ended_at + (now - self._ended_at) * _FASTER
-
-    def end(self) -> None:
-        """End the searches of this program that have a time limit: each takes the best that it found so far."""
-        if self._ended_at is None:
-            self._ended_at = time.monotonic()
-
-
-SEARCH_CLOCK = SearchClock()
+SEARCH_CLOCK = time.monotonic
 """What the time limit of a policy is counted by."""
-
-ENOUGH = getattr(signal, "SIGUSR1", None)
-"""The signal by which the window asks a command for what it found so far; None where there is none, as on Windows."""
 
 
 class Phases:
@@ -72,14 +45,7 @@ class Phases:
         self.seconds: dict[str, float] = {}
 
     def begin(self, name: str, *, anew: bool = False) -> None:
-        """End the phase so far, if any, and begin another one. anew: forget all phases before.
-
-        >>> phases = Phases()
-        >>> for name in ("reading", "search", "reading", ""):
-        ...     phases.begin(name)
-        >>> list(phases.seconds)
-        ['reading', 'search']
-        """
+        """End the phase so far, if any, and begin another one. anew: forget all phases before."""
         if anew:
             self.name, self.seconds = "", {}
         now = time.monotonic()
@@ -92,7 +58,7 @@ PHASES = Phases()
 """The phases of the command that runs."""
 
 ANSWERED = "answered questions"
-"""What progress is told of when a search has found tables: the named questions that they answer, as bits."""
+"""Task of progress when a search has found tables: the named questions that they answer, as bits."""
 
 VERIFYING = "verifying"
 """What progress is told of when all claims of the release to be written are verified."""

@@ -52,11 +52,13 @@ def with_numbers(
 def _within(
     told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]], rng: "np.random.Generator"
 ) -> FloatArray:
-    """A number within the label of each row. others: codes of other attributes, and how many values they have."""
     low, high = told.low[codes], told.high[codes]
     numbers = told.points[codes].copy()
     spread = np.isfinite(low) & np.isfinite(high) & (low < high)
-    width = high - low + told.is_whole[codes]
+    low, width = (
+        np.where(spread, low, 0.0),
+        np.where(spread, high - low + told.is_whole[codes], 0.0),
+    )  # others have no end
     slope = np.clip(_slopes(told, codes, others), -_STEEPEST, _STEEPEST)
     half = np.where(np.abs(slope) < 1e-6, 1e-6, slope) / 2
     place = (half - 1 + np.sqrt((1 - half) ** 2 + 4 * half * rng.random(len(codes)))) / (2 * half)

@@ -44,10 +44,8 @@ def is_the_program(arguments: Sequence[str] | None = None) -> bool:
 
     arguments: those of Python; by default those it was started with.
 
-    >>> is_the_program(["/usr/bin/marginals", "verify"]), is_the_program(["python", "-m", "marginals", "verify"])
-    (True, True)
-    >>> is_the_program(["python", "analysis.py", "marginals"])
-    False
+    >>> is_the_program(["/usr/bin/marginals", "verify"]), is_the_program(["python", "analysis.py", "marginals"])
+    (True, False)
     """
     given = list(sys.orig_argv if arguments is None else arguments)
     if any(pair == ("-m", "marginals") for pair in zip(given, given[1:])):
@@ -63,22 +61,13 @@ def guard() -> None:
 
 
 def wants_traceback(arguments: Sequence[str]) -> bool:
-    """Whether --traceback is among the arguments of a command, before "--".
-
-    >>> wants_traceback(["verify", "release", "--traceback"]), wants_traceback(["init", "--", "--traceback"])
-    (True, False)
-    """
+    """Whether --traceback is among the arguments of a command, before "--"."""
     given = list(arguments)
     return TRACEBACK in (given[: given.index("--")] if "--" in given else given)
 
 
 def unforeseen(error: BaseException) -> str:
-    """The sentence about an error that nobody foresaw: what it is and where, and never its own words, which may be of data.
-
-    >>> unforeseen(KeyError("secret"))
-    'internal error (KeyError): nothing was decided; the same command with --traceback says more, which may show values of \
-the table'
-    """
+    """Sentence about an error that nobody foresaw: what it is and where, never its own words, which may be of data."""
     if isinstance(error, ImportError):  # its words are about an installation
         return _one_line(str(error))
     where = f" in {place}" if (place := _place(error.__traceback__)) else ""

@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -29,11 +30,7 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
-    r"""The rows as CSV. A carriage return within a field is quoted, which Python's module does from 3.13 on.
-
-    >>> csv_text([["a\rb", 1]])
-    '"a\rb",1\n'
-    """
+    """The rows as CSV. A carriage return within a field is quoted, which Python's module does from 3.13 on."""
     rows, text = list(rows), io.StringIO()
     csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
     if "\r" not in text.getvalue():
@@ -52,15 +49,13 @@ def allowed(mode: int) -> int:
 
 
 def _umask() -> int:
-    try:  # another thread may need it meanwhile, so it is not changed where Linux tells it
-        return next(int(line[6:], 8) for line in _STATUS.read_text().splitlines() if line.startswith("Umask:"))
-    except (OSError, StopIteration, ValueError):
+    with _UMASK:  # the system tells it to whoever sets it
         mask = os.umask(0o077)
         os.umask(mask)
         return mask
 
 
-_STATUS = Path("/proc/self/status")
+_UMASK = threading.Lock()
 
 
 def made_folder(folder: Path, mode: int = PUBLIC) -> None:
@@ -82,75 +77,64 @@ def _folder_mode(mode: int) -> int:
     return allowed(mode | (mode & 0o444) >> 2)
 
 
+@contextmanager
+def refusals(path: Path, how: str = "written") -> Iterator[None]:
+    """Raise what goes wrong with a path as InputError."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be {how}: {system_reason(error)}") from None
+
+
 def replace_file(path: Path, content: bytes, mode: int = PUBLIC) -> None:
     """Make `path` a file of this content; a crash leaves the old file or none.
 
     mode: who may read it, from the first byte on, whatever was there before; folders that are missing are made likewise.
-    Raises InputError, leaving no trace, where it cannot be written. A device or pipe is written to as it is.
+    What a killed run leaves beside it only its owner can read, and the next writing removes it. Raises InputError,
+    leaving no trace, where it cannot be written. A device or pipe is written to as it is.
     """
-    with fresh_file(path, mode) as fresh:
-        fresh.write_bytes(content)
-
-
-@contextmanager
-def fresh_file(path: Path, mode: int = PUBLIC) -> Iterator[Path]:
-    """A new file to write, whose content becomes that of `path` unless what is done meanwhile raises.
-
-    Where the system has files without a name it has none until it is whole, so a crash leaves nothing of it. Mode and errors
-    as for `replace_file`, OSErrors of what is done meanwhile among them.
-    """
-    try:
+    with refusals(path):
         if path.exists() and not path.is_file() and not path.is_dir():
-            with _waiting(Path(tempfile.gettempdir()), path) as fresh:
-                yield fresh
-                with fresh.open("rb") as source, path.open("wb") as device:
-                    shutil.copyfileobj(source, device)
+            path.write_bytes(content)
             return
         place = resolved(path)
         made_folder(place.parent, mode)
         remove_leftovers(place)
-        with _waiting(place.parent, place) as fresh:
-            yield fresh
-            _put(fresh, place, mode)
-    except OSError as error:
-        raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
+        _put(place, content, mode)
 
 
-@contextmanager
-def _waiting(folder: Path, target: Path) -> Iterator[Path]:
-    with ExitStack() as held:
-        try:
-            fresh = held.enter_context(on_disk(folder))
-        except OSError:
-            fresh = held.enter_context(_named(folder, target))
-        yield fresh
-
-
-@contextmanager
-def _named(folder: Path, target: Path) -> Iterator[Path]:
-    descriptor, name = tempfile.mkstemp(prefix=prefix(target), dir=folder)
-    os.close(descriptor)
+def _put(place: Path, content: bytes, mode: int) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=prefix(place), dir=place.parent)
     try:
-        yield Path(name)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fsync(descriptor)
+        Path(name).chmod(allowed(mode))  # so far only the owner may read it
+        Path(name).replace(place)
     finally:
         Path(name).unlink(missing_ok=True)
+    sync_folder(place.parent)
 
 
 @contextmanager
 def replaced_meanwhile(path: Path, content: bytes, keep: Callable[[], bool], mode: int = PUBLIC) -> Iterator[None]:
-    """A file of this content, in its place and on the disk before anything is done meanwhile; as before where that raises.
+    """Have a file of this content in its place and on the disk before what follows; as it was before if that raises.
 
-    keep: whether it stays all the same, asked where what is done meanwhile raises. What a killed run leaves of the old file
-    beside the new one, the next writing removes. Raises InputError where it cannot be written, or is not what was written.
+    keep: whether it stays all the same, asked if what follows raises. What a killed run leaves of the old file beside the
+    new one, the next writing removes. Raises InputError where it cannot be written, or is not what was written.
     """
     place = resolved(path)
     old = place.with_name(f"{prefix(place)}aside000.old")
+
     try:
-        with fresh_file(path, mode) as fresh:
-            fresh.write_bytes(content)
+        with refusals(path):
+            made_folder(place.parent, mode)
+            remove_leftovers(place)
             if place.exists():
                 place.rename(old)
-        require_written(place, content)
+            _put(place, content, mode)
+            require_written(place, content)
     except BaseException:
         if old.exists():
             old.replace(place)
@@ -184,27 +168,6 @@ def sync_folder(folder: Path) -> None:
             os.close(number)
 
 
-def _put(fresh: Path, target: Path, mode: int) -> None:
-    with fresh.open("r+b") as stream:
-        os.fsync(stream.fileno())
-    fresh.chmod(allowed(mode))  # so far only the owner may read it
-    if fresh.parent == target.parent:
-        fresh.replace(target)
-        sync_folder(target.parent)
-        return
-    # A name can be given to a file, but not one that is taken; so it gets one of its own first.
-    with _named(target.parent, target) as name:
-        name.unlink()
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            # Links are followed only where a folder is given.
-            os.link(fresh, name.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
-        finally:
-            os.close(folder)
-        name.replace(target)
-    sync_folder(target.parent)
-
-
 def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC) -> None:
     """Make `target` a folder of exactly these files, given by their paths in it. mode: who may read them.
 
@@ -226,12 +189,12 @@ def replace_folder(target: Path, files: Mapping[str, bytes], mode: int = PUBLIC)
                 file = fresh / path
                 made_folder(file.parent, mode)
                 file.write_bytes(content)
+                file.chmod(allowed(mode))  # before any flush: a change after it would make the next one flush again
             for path, content in files.items():  # all are written by now: one flush is for many
                 file = fresh / path
                 with file.open("r+b") as stream:
                     os.fsync(stream.fileno())
                 require_written(file, content)
-                file.chmod(allowed(mode))
             fresh.chmod(_folder_mode(mode))  # so far only the owner may enter it
             for folder in {file.parent for file in map(fresh.joinpath, files)} | {fresh}:
                 sync_folder(folder)
@@ -307,34 +270,15 @@ _OPEN_FILES = Path("/proc/self/fd")
 """Folder in which Linux lets a process open again what it has open, so that libraries that ask for a path can use it."""
 
 
-def are_possible() -> bool:
-    """Return whether this machine has files without a name that can be opened by a path."""
-    return sys.platform == "linux" and _OPEN_FILES.is_dir()
-
-
-@contextmanager
-def in_memory() -> Iterator[Path]:
-    """A file in memory, by a path that this process can open meanwhile. Raises OSError where there is none."""
-    with _opened(lambda: os.memfd_create("marginals")) as path:
-        yield path
-
-
 @contextmanager
 def on_disk(folder: Path | None = None) -> Iterator[Path]:
     """A file on the disk of a folder, by default of the temporary one, by a path that this process can open meanwhile.
 
     Raises OSError where there is none, or the disk has only files with names.
     """
-    place = tempfile.gettempdir() if folder is None else folder
-    with _opened(lambda: os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)) as path:
-        yield path
-
-
-@contextmanager
-def _opened(descriptor_of: Callable[[], int]) -> Iterator[Path]:
-    if not are_possible():
+    if sys.platform != "linux" or not _OPEN_FILES.is_dir():
         raise OSError("there are no files without a name here")
-    descriptor = descriptor_of()
+    descriptor = os.open(folder or tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         yield _OPEN_FILES / str(descriptor)
     finally:

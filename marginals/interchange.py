@@ -1,22 +1,12 @@
 """Interchange: releases in the formats of other programs.
 
 A bundle is itself a Data Package, which any reader of that standard opens.
-
->>> from marginals.example import release
->>> network = factors(release)
->>> network.labels["sex"], [*network.factors]
-(('Female', 'Male'), [('age', 'diagnosis'), ('sex', 'diagnosis')])
->>> print(uai_text(network)[:20])
-MARKOV
-3
-4 2 3
-2
-2 2
 """
 
 import sys
 import warnings
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, combinations
 from math import prod
@@ -112,7 +102,6 @@ def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
 
 
 def _csv(frame: pd.DataFrame) -> str:
-    """Labels as they are, since they are data; people are warned of those that a spreadsheet would calculate."""
     texts = chain(map(str, frame.columns), *(map(str, frame[column].unique()) for column in frame.columns))
     if any(text.startswith(_FORMULA) and interval(text) is None and number_in(text) is None for text in texts):
         click.echo("note: a label begins like a formula; spreadsheets must import the columns as text", err=True)
@@ -136,14 +125,8 @@ def _print_csv(frame: pd.DataFrame) -> None:
 def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     """Every published table as a frame: a row for each cell with rows, labels as categories in their order, then `count`.
 
-    Beside labels that are numbers, or ranges of them, stands their middle, as `age_number`.
-
-    Its name is that of its file in a bundle.
-
-    >>> from marginals.example import release
-    >>> frames = published_frames(release.published)
-    >>> list(frames), frames["diagnosis.0-sex.0"].head(2).values.tolist()
-    (['age.1-diagnosis.0', 'diagnosis.0-sex.0'], [['Female', 'Asthma', 9], ['Female', 'Flu', 12]])
+    Beside labels that are numbers, or ranges of them, stands their middle, as `age_number`. Names are those of the files in
+    a bundle.
     """
     frames = {}
     for table in published.everything.tables:
@@ -157,12 +140,17 @@ def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     return dict(sorted(frames.items()))
 
 
+def _loaded(module: str, name: str = "") -> Any:
+    extra = module.partition(".")[0]
+    try:
+        return import_module(module)
+    except ImportError:
+        raise InputError(f"{name or extra} is not installed: {installing(extra)}") from None
+
+
 def to_polars(published: BundleContent) -> "dict[str, polars.DataFrame]":
     """Every published table as a frame of polars, by its name in the bundle."""
-    try:
-        import polars
-    except ImportError:
-        raise InputError(f"polars is not installed: {installing('polars')}") from None
+    polars = _loaded("polars")
     return {name: polars.from_pandas(frame) for name, frame in published_frames(published).items()}
 
 
@@ -172,10 +160,7 @@ def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "d
     `levels of NAME` has a row for each base value of a hierarchy, columns level0, level1, ..., so that tables of different
     levels can be joined. database: a file that is not there yet, or in memory.
     """
-    try:
-        import duckdb
-    except ImportError:
-        raise InputError(f"DuckDB is not installed: {installing('duckdb')}") from None
+    duckdb = _loaded("duckdb", "DuckDB")
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
     connection = duckdb.connect(str(database))
@@ -226,31 +211,17 @@ def write_uai(release: Any, path: str | Path) -> dict[str, tuple[str, ...]]:
 
 def to_pgmpy(release: Any) -> Any:
     """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about its own modules
-            from pgmpy.factors.discrete import DiscreteFactor
-            from pgmpy.models import DiscreteMarkovNetwork
-    except ImportError:
-        raise InputError(f"pgmpy is not installed: {installing('pgmpy')}") from None
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about its own modules
+        discrete, models = _loaded("pgmpy.factors.discrete"), _loaded("pgmpy.models")
     network = factors(release)
-    model = DiscreteMarkovNetwork()
+    model = models.DiscreteMarkovNetwork()
     model.add_nodes_from(network.labels)
     for scope, values in network.factors.items():
         names = {variable: list(network.labels[variable]) for variable in scope}
         model.add_edges_from(combinations(scope, 2))
-        model.add_factors(DiscreteFactor(list(scope), values.shape, values, state_names=names))
+        model.add_factors(discrete.DiscreteFactor(list(scope), values.shape, values, state_names=names))
     return model
-
-
-FORMATS: Mapping[str, Callable[..., Any]] = {
-    "pandas": published_frames,
-    "polars": to_polars,
-    "duckdb": to_duckdb,
-    "pgmpy": to_pgmpy,
-    "uai": write_uai,
-}
-"""What a release is given to other programs as."""
 
 
 def converted(published: BundleContent, form: str, path: str | Path | None) -> Any:
@@ -259,4 +230,11 @@ def converted(published: BundleContent, form: str, path: str | Path | None) -> A
         raise InputError(
             f"{form!r} {'is written to a file: give path=' if path is None else 'is not written to a file'}"
         )
-    return FORMATS[form](published, *(() if path is None else (path_of(path),)))
+    formats: Mapping[str, Callable[..., Any]] = {
+        "pandas": published_frames,
+        "polars": to_polars,
+        "duckdb": to_duckdb,
+        "pgmpy": to_pgmpy,
+        "uai": write_uai,
+    }
+    return formats[form](published, *(() if path is None else (path_of(path),)))

@@ -6,39 +6,32 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from marginals.deadline import ENOUGH
 from marginals.errors import InputError, WorkerLostError
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
 
-@dataclass(frozen=True)
-class Jobs:
-    """How many processes work at once. Raises InputError for less than one.
+def in_processes(
+    jobs: int, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
+) -> list[Answer]:
+    """Return what the work gives for each part, in their order, by so many processes at once.
 
     They are forks of this process; where there are none, as on Windows, this process does the parts one after the other.
+    parts and answers: what can be pickled. work: any function. done: called with the number of parts that are done, as far
+    as all before them are. No process is left. Raises what the work raises for the first part, and WorkerLostError when a
+    process was killed.
     """
+    with Workers(min(jobs, len(parts))) as workers:
+        return workers(work, parts, done)
 
-    count: int = 2
 
-    def __post_init__(self) -> None:
-        if isinstance(self.count, bool) or not isinstance(self.count, int) or self.count < 1:
-            raise InputError(f"jobs must be a whole number of at least 1, got {self.count!r}")
-
-    def __call__(
-        self, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
-    ) -> list[Answer]:
-        """What the work gives for each part, in their order. parts and answers: what can be pickled. work: any function.
-
-        done: told how many parts are done, as far as all before them are. Raises what the work raises for the first part,
-        and WorkerLostError when a process was killed. No process is left.
-        """
-        with Workers(min(self.count, len(parts))) as workers:
-            return workers(work, parts, done)
+def require_jobs(jobs: object) -> None:
+    """Raise InputError unless this is a number of processes, from 1."""
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
 
 
 class Workers:
@@ -95,12 +88,10 @@ _taken: list[Callable[[Any], Any]] = []
 
 
 def _take(work: Callable[[Any], Any]) -> None:
-    """Take the work, and leave signals to the process that waits for the answer: its handlers came with the fork."""
     _taken[:] = [work]
     for number in signal.valid_signals():
         if callable(signal.getsignal(number)):
-            is_others = number in (signal.SIGINT, ENOUGH)  # of a terminal, and of the window
-            signal.signal(number, signal.SIG_IGN if is_others else signal.SIG_DFL)
+            signal.signal(number, signal.SIG_IGN if number == signal.SIGINT else signal.SIG_DFL)  # a terminal's
 
 
 def _do(part: Any) -> Any:

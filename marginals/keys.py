@@ -13,8 +13,6 @@ from typing import Any
 
 from marginals.errors import InputError
 
-Hint = Callable[[str, Collection[str]], str]
-
 
 @dataclass(frozen=True)
 class Key:
@@ -41,37 +39,37 @@ Keys = Mapping[str, Key]
 
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
+    "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
     "search.max_cells": "search.max_attributes bounds a margin",
+    "attributes.population": "give the attribute a hierarchy, made of these counts",
+    "tables.absent": "write complete = true for a table that leaves out only cells without people",
+    "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
     "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",
+    "population.bayes_optimal": 'diversity = "bayes-optimal:rho1,rho2" bounds beliefs by the shares among all rows',
     "risk.clusters": "risk --utility finds the best disclosure whatever attributes depend on; leave it out",
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }
-"""Keys that were taken out, and what there is instead."""
+"""Keys that were taken out, without the name of an attribute or a file, and what there is instead."""
 
 
-def known_are(_key: str, names: Collection[str]) -> str:
-    """Name all keys."""
-    return f"known are {', '.join(names)}"
-
-
-def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "", hint: Hint = known_are) -> None:
+def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "") -> None:
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
     names = [prefix + key for key in names]
     for key in content:
-        if instead := REPLACED.get(prefix + key):
+        if instead := REPLACED.get(f"{prefix.partition('.')[0]}.{key}".lstrip(".")):
             raise InputError(f"the key {prefix}{key} was taken out: {instead}")
         if prefix + key not in names:
-            raise InputError(f"unknown key {prefix}{key}; {hint(prefix + key, names)}").about(prefix + key)
+            raise InputError(f"unknown key {prefix}{key}; known are {', '.join(names)}").about(prefix + key)
 
 
-def section(content: object, name: str, keys: Keys, hint: Hint = known_are) -> dict[str, Any]:
+def section(content: object, name: str, keys: Keys) -> dict[str, Any]:
     """A section by its table of keys, with defaults. Raises InputError for another key, one that is not taken, or none."""
     if not isinstance(content, dict):
         raise InputError(f"{name} must be a section [{name}]").about(name)
-    check_keys(content, keys, f"{name}.", hint)
+    check_keys(content, keys, f"{name}.")
     for key, kind in keys.items():
         if key in content or kind.required:
             kind.check(f"{name}.{key}", content.get(key))

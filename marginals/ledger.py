@@ -38,6 +38,7 @@ from marginals.files import (
     held,
     prefix,
     private_folder,
+    refusals,
     replace_file,
     replace_folder,
     require_written,
@@ -45,7 +46,7 @@ from marginals.files import (
     sync_folder,
 )
 from marginals.names import margin_in_words, number_of
-from marginals.output import keep_apart, refusals
+from marginals.output import keep_apart
 from marginals.published_values import Part, inside_all
 from marginals.results import plain
 from marginals.tables.attribute import Role
@@ -211,10 +212,7 @@ class Ledger:
 
     @classmethod
     def read(cls, path: str | Path) -> "Ledger":
-        """Ledger in a folder; one without entries where there is no folder yet, or an empty one.
-
-        Raises InputError for a folder of other files, that others may read, or whose files were changed.
-        """
+        """Ledger in a folder; without entries if there is none. Raises InputError for another folder, or a changed one."""
         folder = path_of(path)
         if not folder.exists():
             return cls(folder)
@@ -439,8 +437,7 @@ class Waiting:
 
     `came`, `left`: rows added and removed since the last release. `unknown`: rows of today with values that the ledger
     does not have. `releases`: in the ledger before this one. `coarsened`: margins of these that are coarser in this
-    one. `foreseen`: of the first release, the share of the people who will wait. `kept`: how much information it has
-    beyond single attributes, as a share of that without a limit on waiting.
+    one. `foreseen`: of the first release, the share of the people who will wait.
     """
 
     came: int
@@ -449,13 +446,12 @@ class Waiting:
     releases: int
     coarsened: tuple[Mapping[str, int], ...] = ()
     foreseen: float | None = None
-    kept: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        shares = {name: share for name in ("foreseen", "kept") if (share := getattr(self, name)) is not None}
-        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | shares
+        share = {} if self.foreseen is None else {"foreseen": self.foreseen}
+        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | share
 
 
 @dataclass(frozen=True, eq=False)
@@ -542,9 +538,7 @@ class Continuation:
         return replace(self.table, counts=counts, part=replace(self.part, whole=self.table))
 
     def limited(self, constraint: PruningConstraint, most: float, seed: int) -> PruningConstraint:
-        """Constraint with, for the first release, the limit that few people wait. `most`: share of the people who may
-        wait.
-        """
+        """Constraint with, for the first release, the limit that few people wait. `most`: their share."""
         return constraint if self.ledger.entries or most >= 1 else FewWaiting(self._changes(seed), most, constraint)
 
     def _changes(self, seed: int) -> "SampledChanges":
@@ -687,10 +681,7 @@ class SampledChanges:
     seed: int = 0
 
     def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
-        """Return whether at most this share of the people is foreseen to wait beside these margins.
-
-        Beside finer margins more people wait.
-        """
+        """Return whether at most this share of the people is foreseen to wait beside these margins."""
         rows = self._sample(share).counts
         places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
         # Of this many people that come between two releases; as many leave.
@@ -787,10 +778,6 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
         yield Pair(earlier.number, later.number, joiners.total, leavers.total, findings, smallest, is_known)
 
 
-ENOUGH = 0.9
-"""Share of the possible information from which on a report is silent about the rest."""
-
-
 def turnover_in_words(published: BundleContent) -> str:
     """Sentence for readers about the turnover that a release assumes; empty where it assumes none."""
     if not published.turnover_known:
@@ -802,12 +789,7 @@ def turnover_in_words(published: BundleContent) -> str:
 
 
 def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
-    """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table.
-
-    >>> from marginals.example import table
-    >>> list(waiting_lines(Waiting(3, 1, 0, 2), table.domain))[0]
-    'Beside the 2 releases of the ledger 3 added rows and 1 removed row cannot be shown yet: they wait.'
-    """
+    """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table."""
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
         if waiting.foreseen is not None:
@@ -815,12 +797,6 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
                 f"If {100 * CHANGED:g} percent of the people change between two releases, about "
                 f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
                 "beside which fewer do."
-            )
-        if waiting.kept is not None and waiting.kept < ENOUGH:
-            yield (
-                f"For that it is coarse: beyond single attributes it shows {100 * max(waiting.kept, 0):.0f} percent of what "
-                "it would if everybody might wait, and all later releases keep to its margins. If that is too little, "
-                "start the ledger again before anything is out, with a larger max_waiting, a smaller k, or fewer releases."
             )
         return
     beginning = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"

@@ -11,11 +11,7 @@ _LONGEST = 1000
 
 
 def printable(text: str) -> str:
-    r"""Return a line of bounded length in which characters that cannot be seen stand as escapes.
-
-    >>> printable("red: \x1b[31m, two" + chr(10) + "lines")
-    'red: \\x1b[31m, two\\nlines'
-    """
+    r"""Return a line of bounded length in which characters that cannot be seen stand as escapes."""
     escaped = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[: _LONGEST + 1])
     return escaped if len(text) <= _LONGEST else escaped[:_LONGEST] + "..."
 
@@ -47,21 +43,12 @@ LONGEST_WORDS = 200
 
 
 def is_words(text: object) -> bool:
-    """True if something is one line of text that can be printed as it is, as titles, descriptions and labels are.
-
-    >>> is_words("body mass index"), is_words("two" + chr(10) + "lines"), is_words("")
-    (True, False, True)
-    """
+    """True if something is one line of text that can be printed as it is, as titles, descriptions and labels are."""
     return isinstance(text, str) and text.isprintable() and len(text) <= LONGEST_WORDS
 
 
 def wrapped(line: str, width: int) -> str:
-    r"""A line as several of no more than so many characters, the later ones further in, words left whole.
-
-    >>> print(wrapped("  one class: a part of it is small", 20))
-      one class: a part
-        of it is small
-    """
+    r"""A line as several of no more than so many characters, the later ones further in, words left whole."""
     begin = line[: len(line) - len(line.lstrip())]
     return textwrap.fill(
         line, max(width, 20), subsequent_indent=begin + "  ", break_long_words=False, break_on_hyphens=False
@@ -73,11 +60,7 @@ _SHOWN = 12
 
 
 def did_you_mean(text: str, names: Sequence[str]) -> str:
-    """A question naming what is known and much alike; empty where nothing is.
-
-    >>> did_you_mean("diagnosys", ["age", "diagnosis"])
-    "did you mean 'diagnosis'?"
-    """
+    """A question naming what is known and much alike; empty where nothing is."""
     from difflib import get_close_matches  # loaded here: most names are there
 
     from models.tables.hierarchy import SUPPRESSED  # loaded here: NumPy comes with it
@@ -98,19 +81,11 @@ def suggested(text: str, names: Sequence[str], otherwise: str) -> str:
 
 
 def first_few(values: Sequence[str], most: int = 3) -> str:
-    """Return the first values, between commas, and how many more there are.
-
-    >>> first_few(["a", "b", "c", "d"])
-    'a, b, c and 1 more'
-    """
+    """Return the first values, between commas, and how many more there are."""
     return ", ".join(values[:most]) + (f" and {len(values) - most} more" if len(values) > most else "")
 
 
 def installing(extra: str = "") -> str:
-    """The command, and where to run it. extra: what comes with it, as `pyproject.toml` names it.
-
-    >>> installing("duckdb")
-    'pip install ".[duckdb]" in a checkout of anonymized-marginals'
-    """
+    """The command, and where to run it. extra: what comes with it, as `pyproject.toml` names it."""
     package = f'".[{extra}]"' if extra else "."
     return f"pip install {package} in a checkout of {PROJECT}"

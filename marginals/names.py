@@ -12,20 +12,12 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertice
 
 
 def number_of(count: int, one: str, many: str = "") -> str:
-    """Return a number with its noun. many: the plural, where it takes more than an s.
-
-    >>> number_of(1, "class", "classes"), number_of(1200, "row")
-    ('1 class', '1,200 rows')
-    """
+    """Return a number with its noun. many: the plural, where it takes more than an s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
 def column_name(attribute: str) -> str:
-    """A column as the config writes its name, where its header is empty too.
-
-    >>> column_name("age"), column_name("")
-    ('age', '""')
-    """
+    """A column as the config writes its name, where its header is empty too."""
     return attribute or '""'
 
 
@@ -55,29 +47,13 @@ _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "ho
 
 
 def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
-    """Return the name of a level: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`.
-
-    >>> level_name("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
-    '10-year bands'
-    >>> level_name("size", Hierarchy.from_intervals(["20"], [5, 10]), 1)
-    'bands of 5'
-    >>> level_name("bmi", Hierarchy.from_decimal_intervals([Decimal(20)], [Decimal("2.5"), Decimal(5)]), 2)
-    'bands of 5'
-    >>> [level_name("seen", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), level) for level in (0, 1, 2)]
-    ['months', 'years', 'decades']
-    >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
-    'first 3 characters'
-    """
+    """Return the name of a level: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`."""
     return level_names(attribute, hierarchy)[level]
 
 
 @lru_cache(_REMEMBERED)
 def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
-    """Return the names of all levels, `*` included.
-
-    >>> level_names("age", Hierarchy.from_intervals(["20"], [5, 10]))
-    ('single years', '5-year bands', '10-year bands', 'nothing')
-    """
+    """Return the names of all levels, `*` included."""
     forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
     sizes = [hierarchy.size(level) for level in range(hierarchy.height)]
     names = []
@@ -94,13 +70,7 @@ def name_or_star(attribute: str, hierarchy: Hierarchy, level: int) -> str:
 
 
 def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
-    """An attribute at a level, as a person says it; the name alone where there is no other level to publish it at.
-
-    >>> shown_at("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
-    'age in 10-year bands'
-    >>> shown_at("sex", Hierarchy.flat(["f", "m"]), 0)
-    'sex'
-    """
+    """An attribute at a level, as a person says it; the name alone where there is no other level to publish it at."""
     name = level_name(attribute, hierarchy, level)
     if hierarchy.height == 1 and name.endswith((" value", " values")):
         return column_name(attribute)
@@ -108,33 +78,19 @@ def shown_at(attribute: str, hierarchy: Hierarchy, level: int) -> str:
 
 
 def beside_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
-    """The name of a level as it stands beside that of the attribute; empty where the attribute's own says all.
-
-    >>> beside_name("sex", Hierarchy.flat(["f", "m"]), 0)
-    ''
-    """
+    """The name of a level as it stands beside that of the attribute; empty where the attribute's own says all."""
     says_all = shown_at(attribute, hierarchy, level) == column_name(attribute)
     return "" if says_all else level_name(attribute, hierarchy, level)
 
 
 def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:
-    """A margin, each attribute at its level: "age in 20-year bands, sex"; "the number of rows" for the empty one.
-
-    >>> ages = Hierarchy.from_intervals(["20"], [20])
-    >>> margin_in_words({"age": 1, "sex": 0}, Domain.of({"age": ages, "sex": Hierarchy.flat(["f", "m"])}))
-    'age in 20-year bands, sex'
-    """
+    """A margin, each attribute at its level: "age in 20-year bands, sex"; "the number of rows" for the empty one."""
     names = [shown_at(attribute, domain.hierarchy(attribute), level) for attribute, level in margin.items()]
     return ", ".join(names) or "the number of rows"
 
 
 def with_level_names(sentence: str, domain: Domain) -> str:
-    """A sentence of a search, which says `age at level 1`, with the names of the levels instead.
-
-    >>> domain = Domain.of({"age": Hierarchy.from_intervals(["20"], [5])})
-    >>> with_level_names("stop showing age at level 1", domain)
-    'stop showing age in 5-year bands'
-    """
+    """A sentence of a search, which says `age at level 1`, with the names of the levels instead."""
     pattern = _levels_in_sentences(domain.attributes)
 
     def named(match: re.Match[str]) -> str:
@@ -197,16 +153,7 @@ def _is_age(attribute: str, numbers: Iterable[Decimal]) -> bool:
 
 
 def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
-    """Sentences on the assumptions of a junction tree's model, one for each separator; none for a single clique.
-
-    >>> from models.tables.hierarchy import Hierarchy
-    >>> domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in ("smokes", "coughs", "rides", "age")})
-    >>> for sentence in independences_in_words(JunctionTree.of(domain, [0b0011, 0b0110, 0b1010])):
-    ...     print(sentence)
-    Given coughs, these are independent of each other: smokes; rides; age.
-    >>> independences_in_words(JunctionTree.of(domain, [0b0001, 0b0110]))
-    ('smokes is jointly independent of coughs and rides.',)
-    """
+    """Sentences on the assumptions of a junction tree's model, one for each separator; none for a single clique."""
     return tuple(independence_in_words(statement, tree.domain) for statement in independences(tree))
 
 
@@ -214,10 +161,6 @@ def assumed_independences(collection: Collection) -> tuple[str, ...]:
     """Sentences on the assumptions of the maximum-entropy distribution of any collection.
 
     Without a junction tree these are sentences of one over all margins. They are true but need not be all.
-
-    >>> from marginals.example import release
-    >>> assumed_independences(release.published.collection)
-    ('Given diagnosis, age in 10-year bands is independent of sex.',)
     """
     return independences_in_words(
         collection.junction_tree if collection.is_decomposable else triangulated_tree(collection)

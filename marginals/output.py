@@ -6,12 +6,11 @@ folder takes it. What is there already is a question of its own, `refuse_to_repl
 
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
-from marginals.errors import InputError, system_reason
+from marginals.errors import InputError
 from marginals.files import (
     DESCRIPTOR,
     MAX_DESCRIPTOR_BYTES,
@@ -21,6 +20,9 @@ from marginals.files import (
     replace_file,
     replaced_meanwhile,
     resolved,
+)
+from marginals.files import (
+    refusals as refusals,
 )
 from marginals.tables.files import is_part
 
@@ -104,12 +106,3 @@ def require_place(path: Path, folder: Path) -> None:
     descriptor, name = tempfile.mkstemp(prefix=prefix(resolved(path)), dir=folder)
     os.close(descriptor)
     Path(name).unlink(missing_ok=True)  # another run may have taken it for what a killed one left
-
-
-@contextmanager
-def refusals(path: Path, how: str = "written") -> Iterator[None]:
-    """Raise what goes wrong in looking at a path as InputError."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path} cannot be {how}: {system_reason(error)}") from None

@@ -6,7 +6,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from marginals.names import number_of, shown_at
-from models.graphs.basis import Basis, Distinction, Kind, bases_of_pairs
+from models.graphs.basis import Basis, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -17,21 +17,21 @@ UNPUBLISHED = "unpublished"
 """The kind of a pair with an unpublished attribute."""
 
 SIGNS: Mapping[str, str] = MappingProxyType(
-    {Kind.PUBLISHED: "\u25cf", Kind.SUPPORTED: "\u25d0", Kind.ASSUMED: "\u25cb", UNPUBLISHED: "\u2013"}
+    {BasisKind.PUBLISHED: "\u25cf", BasisKind.SUPPORTED: "\u25d0", BasisKind.ASSUMED: "\u25cb", UNPUBLISHED: "\u2013"}
 )
 """Sign of each kind: a full, a half and an empty circle, and a dash."""
 
 KINDS_IN_WORDS: Mapping[str, str] = MappingProxyType(
     {
-        Kind.PUBLISHED.value: "exact, in one table",
-        Kind.SUPPORTED.value: "supported by several tables",
-        Kind.ASSUMED.value: "lost: taken for independent, given what tables share",
+        BasisKind.PUBLISHED.value: "exact, in one table",
+        BasisKind.SUPPORTED.value: "supported by several tables",
+        BasisKind.ASSUMED.value: "lost: taken for independent, given what tables share",
         UNPUBLISHED: "lost: nothing is published of one",
     }
 )
 """Meaning of each kind."""
 
-ANALYSABLE = (Kind.PUBLISHED.value, Kind.SUPPORTED.value)
+ANALYSABLE = (BasisKind.PUBLISHED.value, BasisKind.SUPPORTED.value)
 """Kinds of pairs that tables tell something of."""
 
 
@@ -39,22 +39,22 @@ ANALYSABLE = (Kind.PUBLISHED.value, Kind.SUPPORTED.value)
 class ShownPair:
     """Two attributes, each at its finest published level.
 
-    kind: one of `models.graphs.basis.Kind`, or `UNPUBLISHED`. shown: both in words, with the finest levels at which one
+    kind: one of `models.graphs.basis.BasisKind`, or `UNPUBLISHED`. words: both in words, with the finest levels at which one
     table shows them, where one does. is_linked: whether other tables link two that are assumed.
     """
 
     names: tuple[str, str]
     kind: str
-    shown: str = ""
+    words: str = ""
     is_linked: bool = False
 
 
 @dataclass(frozen=True)
 class PairsShown:
-    """Pairs of the attributes of a release. listed: empty if there are too many."""
+    """Pairs of the attributes of a release. pairs: empty if there are too many."""
 
     attributes: tuple[str, ...]
-    listed: tuple[ShownPair, ...]
+    pairs: tuple[ShownPair, ...]
     numbers: Mapping[str, int]
 
     @property
@@ -65,11 +65,11 @@ class PairsShown:
     @cached_property
     def kinds(self) -> Mapping[tuple[str, str], str]:
         """The kinds of the pairs that are listed, both ways round."""
-        return {names: pair.kind for pair in self.listed for names in (pair.names, pair.names[::-1])}
+        return {names: pair.kind for pair in self.pairs for names in (pair.names, pair.names[::-1])}
 
     def of_kind(self, kind: str) -> tuple[ShownPair, ...]:
         """The pairs of a kind that are listed."""
-        return tuple(pair for pair in self.listed if pair.kind == kind)
+        return tuple(pair for pair in self.pairs if pair.kind == kind)
 
     @property
     def description(self) -> str:
@@ -83,8 +83,8 @@ def pairs_shown(collection: Collection) -> PairsShown:
     """Return the kinds of all pairs of the domain; they follow from the margins and their labels."""
     domain = collection.domain
     finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
-    asked = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
-    bases = dict(bases_of_pairs(collection.margins, asked))
+    finest_distinctions = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
+    bases = dict(bases_of_pairs(collection.margins, finest_distinctions))
     names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
     kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
     numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
@@ -93,13 +93,13 @@ def pairs_shown(collection: Collection) -> PairsShown:
     part = {name: {name} for name in domain.attributes}
     for a, b in (pair for pair, basis in bases.items() if basis):
         part |= dict.fromkeys(part[a] | part[b], part[a] | part[b])
-    listed = tuple(
+    pairs = tuple(
         ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
         if pair in bases
         else ShownPair(pair, kind)
         for pair, kind in kinds.items()
     )
-    return PairsShown(domain.attributes, listed, numbers)
+    return PairsShown(domain.attributes, pairs, numbers)
 
 
 def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:

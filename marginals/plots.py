@@ -21,10 +21,10 @@ def plot(model: MarginalModel, attribute: str, by: Attributes, where: Where) -> 
         raise InputError(f"pictures need matplotlib: {installing('plot')}") from None
     frame = table(model, by, attribute, where, "rows" if by else None, bounds=True)
     names = ["value", "lower", "upper"]
-    told = frame[names].unstack(list(range(frame.index.nlevels - 1)), fill_value=0) if by else frame[names]
-    value, lower, upper = (np.atleast_2d(told[name].to_numpy(dtype=float).T) for name in names)
+    numbers = frame[names].unstack(list(range(frame.index.nlevels - 1)), fill_value=0) if by else frame[names]
+    value, lower, upper = (np.atleast_2d(numbers[name].to_numpy(dtype=float).T) for name in names)
     _, axes = pyplot.subplots()
-    told["value"].plot.bar(ax=axes, yerr=np.stack([value - lower, upper - value], axis=1), capsize=2)
+    numbers["value"].plot.bar(ax=axes, yerr=np.stack([value - lower, upper - value], axis=1), capsize=2)
     axes.set_ylabel("share" if by else "rows")
     axes.set_title(f"{', '.join(sorted(set(frame['kind'])))}; lines: certain bounds")
     return axes

@@ -10,7 +10,7 @@ from checks.register import FITTED, UNKNOWN, UNLINKED, is_decided_by, readers_of
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together import over_table
 from marginals.results import plain
-from models.errors import TimeOverError, TooManyCellsError
+from models.errors import ContradictionError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         result = [
             register_shares(collection.cube, tables, sensitive, budget) for tables in readers if tables is not None
         ]
-    except (TimeOverError, TooManyCellsError) as reason:
+    except (ContradictionError, TimeOverError, TooManyCellsError) as reason:
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=str(reason))
     if None in readers or None in result:
         if _is_attested(published, sensitive):

@@ -1,11 +1,9 @@
 """Graphical models selected for a table: searched for or given, tested, compared and taken elsewhere."""
 
-import re
-from ast import literal_eval
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -20,17 +18,14 @@ from marginals.arguments import elements_of, require, require_function, require_
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
-from marginals.jobs import Jobs
-from marginals.messages import installing, printable
+from marginals.jobs import in_processes, require_jobs
+from marginals.messages import printable
 from marginals.names import independences_in_words
-from marginals.publishing.policy import Policy
 from marginals.publishing.searching import Progress, no_progress
-from marginals.release.release import Release
 from marginals.steward import by_reason, search_trace
-from marginals.tables.attribute import Role
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Table
-from models.arrays import CodeArray
+from models.arrays import CodeArray, CountArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
 from models.inference.log_linear import edge_test
@@ -43,7 +38,7 @@ from models.tables.data_cube import occupied
 from models.tables.hierarchy import Domain, Hierarchy, Mask, vertices_of
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    pass
 
 
 # Different numbers of a column, and other values, beyond which it is taken for a measurement or a key.
@@ -57,18 +52,30 @@ _NAMES_OF_COUNTS = ("freq", "count", "counts")
 class FrequencyTable:
     """Counts of the combinations of values.
 
-    counts: over a domain without generalizations. ordered: the attributes whose values have an order. dropped: rows with a
-    missing value, which do not count. categories: the values as the frame has them. table: where roles and hierarchies are
-    known. unused: how many values of an attribute no row has; they are no values of it here.
+    counts: over a domain without generalizations. dtypes: the values as the frame has them. dropped: rows with a missing
+    value, which do not count. unused: by attribute how many values no row has; they are no values of it here.
     """
 
     counts: ContingencyTable
-    ordered: frozenset[str] = frozenset()
+    dtypes: Mapping[str, pd.CategoricalDtype]
     dropped: int = 0
-    categories: Mapping[str, pd.Index] = field(default_factory=dict)
-    table: Table | None = None
     dropped_in: Mapping[str, int] = field(default_factory=dict)
     unused: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls, values: Mapping[str, pd.Categorical], rows: CountArray, dropped: int, dropped_in: Mapping[str, int]
+    ) -> "FrequencyTable":
+        """Count values that all rows have; those without a row are left out."""
+        if not rows.any():
+            raise InputError("no row of the frame has a value in every column and counts")
+        used = {a: column[rows > 0].remove_unused_categories() for a, column in values.items()}
+        unused = {a: len(values[a].categories) - len(column.categories) for a, column in used.items()}
+        domain = Domain.of({a: Hierarchy.flat(list(map(str, column.categories))) for a, column in used.items()})
+        codes = {a: column.codes.astype(np.intp) for a, column in used.items()}
+        table = ContingencyTable.from_cells(domain, dict.fromkeys(used, 0), codes, rows[rows > 0])
+        dtypes = {a: column.dtype for a, column in used.items()}
+        return cls(table, dtypes, dropped, dropped_in, {a: number for a, number in unused.items() if number})
 
     @property
     def domain(self) -> Domain:
@@ -76,7 +83,7 @@ class FrequencyTable:
         return self.counts.domain
 
     def notes(self) -> tuple[str, ...]:
-        """What of the data does not count, a sentence each.
+        """Sentences about data that do not count.
 
         >>> sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"]))
         >>> counted(pd.DataFrame({"size": sizes, "sold": ["yes", None]})).notes()[0]
@@ -94,32 +101,29 @@ class FrequencyTable:
 
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Codes as the frame has the values."""
-        labels = self.domain.hierarchy(attribute).labels[0]
-        categories = self.categories.get(attribute, pd.Index(labels))
-        return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), categories, ordered=attribute in self.ordered)
+        return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), dtype=self.dtypes[attribute])
 
 
 def counted(data: Any, counts: str | None = None) -> FrequencyTable:
-    """The counts of a frame of rows, of a Table, or of a contingency table.
+    """Count a frame of rows, a Table, or a contingency table.
 
-    data: a frame of pandas, or of what else narwhals knows; each column is an attribute. counts: the column that says
+    data: a frame of pandas or of what else narwhals knows; each column is an attribute. counts: the column that says
     how many rows each row stands for, as `Freq` in R's `as.data.frame(table)`. Ordered are ordered categoricals and
     numbers; rows with a missing value are dropped. Values that no row has are left out, as of a categorical or a hierarchy;
     a contingency table has the values that its domain says. Raises InputError, naming the column.
 
     >>> people = pd.DataFrame({"smokes": ["no", "yes", "no"], "stairs": [1, 2, None]})
     >>> rows = counted(people)
-    >>> rows.counts, rows.dropped, sorted(rows.ordered)
-    (ContingencyTable(smokes:0, stairs:0; 2 cells, 2 rows), 1, ['stairs'])
+    >>> rows.counts, rows.dropped
+    (ContingencyTable(smokes:0, stairs:0; 2 cells, 2 rows), 1)
     """
-    if isinstance(data, FrequencyTable):
-        return data
-    if isinstance(data, Table):
-        table, used = with_rows_alone(at_one_level(data.base_counts))
-        unused = {name: data.domain.hierarchy(name).size(0) - len(codes) for name, codes in used.items()}
-        return FrequencyTable(table, dropped=data.missing, table=data, dropped_in=data.missing_in, unused=unused)
-    if isinstance(data, ContingencyTable):
-        return FrequencyTable(at_one_level(data))
+    if isinstance(data, Table | ContingencyTable):
+        table = at_one_level(data.base_counts if isinstance(data, Table) else data)
+        dtypes = {a: pd.CategoricalDtype(list(table.domain.hierarchy(a).labels[0])) for a in table.attributes}
+        if isinstance(data, ContingencyTable):
+            return FrequencyTable(table, dtypes)
+        values = {a: pd.Categorical.from_codes(c, dtype=dtypes[a]) for a, c in zip(table.attributes, table.codes)}
+        return FrequencyTable.of(values, table.counts, data.missing, data.missing_in)
     return _of_frame(_in_pandas(data), counts)
 
 
@@ -158,44 +162,16 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
     attributes = [column for column in columns if column != counts]
     if not attributes:
         raise InputError("the frame has no column to select a model of")
+    rows = np.ones(len(frame), dtype=np.int64) if counts is None else _whole(frame[counts], counts)
     lacking = frame[attributes].isna()
-    whole = ~lacking.any(axis=1).to_numpy()
-    weights = np.ones(len(frame), dtype=np.int64) if counts is None else _whole(frame[counts], counts)
-    dropped_in = {column: int(weights[lacking[column].to_numpy()].sum()) for column in attributes}
-    dropped, weights, frame = int(weights[~whole].sum()), weights[whole], frame[whole]
-    values = {column: _categorical(frame[column], len(frame)) for column in attributes}
-    domain = Domain.of({a: Hierarchy.flat([str(value) for value in v.categories]) for a, v in values.items()})
-    codes = {a: v.codes.astype(np.intp) for a, v in values.items()}
-    table = ContingencyTable.from_cells(domain, dict.fromkeys(attributes, 0), codes, weights)
-    if not len(table):
-        raise InputError("no row of the frame has a value in every column and counts")
-    table, used = with_rows_alone(table)
-    return FrequencyTable(
-        table,
-        frozenset(a for a, v in values.items() if v.ordered),
-        dropped,
-        {a: v.categories[used.get(a, slice(None))] for a, v in values.items()},
-        dropped_in=dict(
-            sorted(((a, rows) for a, rows in dropped_in.items() if rows), key=lambda name_rows: -name_rows[1])
-        ),
-        unused={a: len(values[a].categories) - len(codes) for a, codes in used.items()},
-    )
+    is_whole = ~lacking.any(axis=1).to_numpy()
+    dropped_in = {name: int(lost) for name, lost in zip(attributes, rows @ lacking.to_numpy()) if lost}
+    dropped_in = dict(sorted(dropped_in.items(), key=lambda name_lost: -name_lost[1]))
+    values = {column: _categorical(frame.loc[is_whole, column]) for column in attributes}
+    return FrequencyTable.of(values, rows[is_whole], int(rows[~is_whole].sum()), dropped_in)
 
 
-def with_rows_alone(table: ContingencyTable) -> tuple[ContingencyTable, dict[str, CodeArray]]:
-    """Return a table at one level without values that have no row; for attributes that had one, the codes that stay."""
-    labels = {a: table.domain.hierarchy(a).labels[0] for a in table.attributes}
-    columns = dict(zip(table.attributes, table.codes))
-    occurring = {a: np.unique(columns[a]).astype(np.intp) for a in labels}
-    used: dict[str, CodeArray] = {a: codes for a, codes in occurring.items() if len(codes) < len(labels[a])}
-    if not used or not len(table):
-        return table, {}
-    domain = Domain.of({a: Hierarchy.flat([of[c] for c in used[a]] if a in used else of) for a, of in labels.items()})
-    renumbered = {a: np.searchsorted(used[a], codes) if a in used else codes for a, codes in columns.items()}
-    return ContingencyTable.from_cells(domain, dict.fromkeys(labels, 0), renumbered, table.counts), used
-
-
-def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
+def _whole(column: "pd.Series[Any]", name: str) -> CountArray:
     numbers = reals(column)
     if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
         raise InputError(
@@ -204,7 +180,7 @@ def _whole(column: "pd.Series[Any]", name: str) -> CodeArray:
     return numbers.astype(np.int64)
 
 
-def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
+def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
     if isinstance(column.dtype, pd.CategoricalDtype):
         values = pd.Categorical(column)
     else:
@@ -213,8 +189,8 @@ def _categorical(column: "pd.Series[Any]", rows: int) -> pd.Categorical:
         most = _MOST_NUMBERS if numeric else _MOST_VALUES
         if len(values.categories) > most:
             raise InputError(
-                f"the column {column.name!r} has {len(values.categories):,} different values in {rows:,} rows; put them "
-                "into a few groups (pandas.cut), make the column a categorical if these are its groups, or leave it out"
+                f"the column {column.name!r} has {len(values.categories):,} different values in {len(column):,} rows; put "
+                "them into a few groups (pandas.cut), make the column a categorical if these are its groups, or leave it out"
             )
     texts = [str(value) for value in values.categories]
     if len(set(texts)) < len(texts):
@@ -261,8 +237,6 @@ def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dic
 
 Cliques = tuple[tuple[str, ...], ...]
 
-_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')""")
-
 
 def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
     r"""Cliques as R's `loglin` takes margins, and `gRbase::ug`, `gRim::dmod` take models.
@@ -277,45 +251,22 @@ def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
 
 
 def cliques_of(model: Any) -> Cliques:
-    """The cliques that a model is given by.
+    """Return the cliques that a model is given by: themselves, or those of a graph of networkx or network of pgmpy.
 
-    model: cliques themselves; R's text of them, `list(c("a", "b"), "c")`; a graph of networkx, as which pgmpy's networks
-    count. Of a graph, its maximal cliques. Raises InputError for anything else.
+    Raises InputError for anything else.
 
-    >>> cliques_of('list(c("a", "b"), "c")')
+    >>> cliques_of([["a", "b"], "c"])
     (('a', 'b'), ('c',))
     """
-    if isinstance(model, str) and model.lstrip().startswith(("list(", "c(")):
-        return _of_r(model)
-    if isinstance(model, str | Path):
-        raise InputError(
-            "a text as a model reads list(c('a', 'b'), 'c'); the graph in a GraphML file is networkx.read_graphml(path)"
-        )
     if isinstance(model, nx.Graph):
         if model.is_directed():
             raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
         return tuple(sorted(tuple(sorted(map(str, clique))) for clique in nx.find_cliques(nx.Graph(model))))
-    if isinstance(model, Iterable):
+    if isinstance(model, Iterable) and not isinstance(model, str | Path):
         cliques = [[names_given] if isinstance(names_given, str) else names_given for names_given in model]
         if all(isinstance(clique, Iterable) for clique in cliques):
             return tuple(tuple(map(str, clique)) for clique in cliques)
-    raise InputError("a model is given by its cliques, by a graph, or by R's text of its cliques")
-
-
-def _of_r(text: str) -> Cliques:
-    pieces = _QUOTED.split(text.strip())  # every second is a name in quotes, which Python reads as R does
-    code = "".join(
-        piece if number % 2 else re.sub(r"\b(list|c)\(", "[", piece).replace(")", "]")
-        for number, piece in enumerate(pieces)
-    )
-    try:
-        read = literal_eval(code if pieces[0].startswith("list(") else f"[{code}]")
-        cliques = [[clique] if isinstance(clique, str) else clique for clique in read]
-    except (SyntaxError, TypeError, ValueError, MemoryError, RecursionError):
-        cliques = [None]
-    if not all(isinstance(clique, list) and all(isinstance(name, str) for name in clique) for clique in cliques):
-        raise InputError('cliques in R\'s way read list(c("a", "b"), c("c")), each name in quotes')
-    return tuple(map(tuple, cliques))
+    raise InputError("a model is given by its cliques, [('a', 'b'), ('c',)], or by a graph of networkx")
 
 
 @dataclass(frozen=True)
@@ -343,6 +294,13 @@ Again = Callable[[ContingencyTable], SelectedModel]
 
 _NONE_BETTER = "no decomposable model is better"
 
+_TAKEN_OUT = {
+    "junction_tree": "model.junction_tree() is it",
+    "average": "bootstrap(100) says how sure each edge is",
+    "plot": "networkx.draw_networkx(selected.graph) draws it",
+    "to_release": "marginals.publish(table, marginals.Policy(base='none', must_publish=[{'a': 0, 'b': 0}])) demands cliques",
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Selection(SelectedModel):
@@ -362,7 +320,7 @@ class Selection(SelectedModel):
     if not TYPE_CHECKING:  # types know the methods that there are
 
         def __getattr__(self, name: str) -> Any:
-            instead = " any more: bootstrap(100) says how sure each edge is" if name == "average" else ""
+            instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
             raise AttributeError(f"a Selection has no {name!r}{instead}")
 
     def __repr__(self) -> str:
@@ -379,17 +337,6 @@ class Selection(SelectedModel):
     def domain(self) -> Domain:
         """The attributes with their values."""
         return self.rows.domain
-
-    @property
-    def junction_tree(self) -> "nx.Graph[tuple[str, ...]]":
-        """The junction tree, of networkx: nodes are cliques, edges carry `separator`; a forest where parts stand apart."""
-        order = self.domain.attributes.index
-        tree: nx.Graph[tuple[str, ...]] = nx.Graph()
-        names = {margin: tuple(sorted(margin, key=order)) for margin in self.tree.margins}
-        tree.add_nodes_from(names.values())
-        for a, b in self.tree.graph().edges:
-            tree.add_edge(names[a], names[b], separator=tuple(sorted({*a} & {*b}, key=order)))
-        return tree
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
@@ -448,25 +395,6 @@ class Selection(SelectedModel):
         adjusted = smaller.adjusted_degrees_of_freedom - larger.adjusted_degrees_of_freedom
         return ModelComparison(aic, bic, True, deviance, degrees, adjusted, p_value(deviance, degrees), lacking, added)
 
-    def plot(self, axes: "Axes | None" = None) -> "Axes":
-        """The graph, by matplotlib. axes: where to; by default a new figure. Raises InputError without matplotlib."""
-        try:
-            from matplotlib import pyplot
-        except ImportError:
-            raise InputError(f"matplotlib is not installed: {installing('plot')}") from None
-        if axes is None:
-            _, axes = pyplot.subplots()
-        graph = self.graph
-        places = nx.circular_layout(graph) if len(graph) <= 12 else nx.spring_layout(graph, seed=0)
-        nx.draw_networkx_edges(graph, places, ax=axes, edge_color="#555555")
-        style = {"boxstyle": "round,pad=0.4", "facecolor": "#eef3fb", "edgecolor": "#30508a"}
-        nx.draw_networkx_labels(graph, places, ax=axes, font_size=9, bbox=style)
-        title = f"deviance {self.deviance:.1f} on {self.degrees_of_freedom} df, p = {self.p_value:.3g}"
-        axes.set_title(title, fontsize=10)
-        axes.margins(0.2)
-        axes.set_axis_off()
-        return axes
-
     def simulate(self, rows: int, seed: int) -> pd.DataFrame:
         """Independent rows drawn from the model, values as the frame had them. These are no anonymized data."""
         if rows < 0:
@@ -485,10 +413,11 @@ class Selection(SelectedModel):
         """
         if isinstance(times, bool) or not isinstance(times, int) or times < 1:
             raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
-        run, deadline = Jobs(jobs), within(time_limit)
+        require_jobs(jobs)
+        deadline = within(time_limit)
         work = partial(_resampled, self.rows.counts, self.reselect, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
-        edge_sets = run(work, draws, lambda done: progress("resampled tables", done, times))
+        edge_sets = in_processes(jobs, work, draws, lambda done: progress("resampled tables", done, times))
         got = [edges for edges in edge_sets if edges is not None]
         found, graph = Counter(edge for edges in got for edge in edges), self.graph
         lines = [
@@ -503,31 +432,6 @@ class Selection(SelectedModel):
         ]
         frame = pd.DataFrame(lines, columns=["first", "second", "share", "tables", "selected"])
         return frame.sort_values("share", ascending=False, kind="stable", ignore_index=True)
-
-    def to_release(self, policy: Policy, sensitive: Sequence[str] = ()) -> Release:
-        """The marginals of the cliques as a release, where a policy allows them as they are.
-
-        sensitive: the sensitive attributes, the others being quasi-identifiers; a Table knows its roles itself. The policy's
-        own base table and margins are set aside. Raises NothingPublishableError where the policy refuses the model;
-        `marginals.publish` then looks for what it allows.
-        """
-        from marginals.publishing.publishing import publish  # slow to import, and a selected model seldom needs it
-
-        # A search that must publish the cliques and no pair that is not adjacent has nothing left to choose.
-        table = _table(self.rows, sensitive)
-        graph = self.graph
-        apart = [
-            {a: table.domain.hierarchy(a).height - 1, b: table.domain.hierarchy(b).height - 1}
-            for a, b in combinations(graph.nodes, 2)
-            if not graph.has_edge(a, b)
-        ]
-        cliques = [dict.fromkeys(clique, 0) for clique in self.cliques]
-        return publish(
-            table,
-            replace(
-                policy, base="none", start="nothing", strategy="forward", must_publish=cliques, must_not_publish=apart
-            ),
-        ).release
 
     def to_r(self) -> str:
         """The cliques for R: `loglin(table, <this>)`, `gRim::dmod(<this>, table)`, `gRbase::ug(<this>)`."""
@@ -630,13 +534,13 @@ def _noted(rows: FrequencyTable) -> FrequencyTable:
 def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     """A decomposable model that is given, fitted to a table: to test it, and to compare it with a selected one.
 
-    data, counts: as for `select`. model: cliques, such as [("a", "b"), ("b", "c")]; R's text of them, as gRbase writes it;
-    a graph of networkx or a network of pgmpy. Attributes that it leaves out stand by themselves.
+    data, counts: as for `select`. model: cliques, such as [("a", "b"), ("b", "c")]; a graph of networkx or a network of
+    pgmpy. Attributes that it leaves out stand by themselves.
     Raises InputError for what is none of these or names an unknown attribute, NotDecomposableError for another model.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"smokes": ["no", "yes"] * 4, "coughs": ["no", "yes", "yes", "yes"] * 2})
-    >>> fit_model(people, 'list(c("smokes"), c("coughs"))').degrees_of_freedom
+    >>> fit_model(people, ["smokes", "coughs"]).degrees_of_freedom
     1
     """
     rows = _noted(counted(data, counts))
@@ -688,14 +592,3 @@ class OnNames:
         if answer is False or isinstance(answer, str):
             return Refusal(answer or "the constraint does not allow it")
         raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
-
-
-def _table(rows: FrequencyTable, sensitive: Sequence[str]) -> Table:
-    if rows.table is not None:
-        if sensitive:
-            raise InputError("the table knows the roles of its attributes; name no sensitive ones")
-        return rows.table
-    for name in sensitive:
-        rows.domain.index(name)
-    roles = {a: Role.SENSITIVE if a in sensitive else Role.QUASI_IDENTIFIER for a in rows.domain.attributes}
-    return Table(rows.counts, roles, missing=rows.dropped)

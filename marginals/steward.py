@@ -5,7 +5,6 @@ all its digits can tell which of the tables that fit the marginals is the real o
 """
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -18,9 +17,9 @@ from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.errors import BundleError, InputError
-from marginals.files import PRIVATE, made_folder, only_writer, replace_file, replaced_meanwhile, resolved
+from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
-from marginals.output import OutputFile, keep_apart, refusals, require_place
+from marginals.output import OutputFile, keep_apart, require_place
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 
@@ -159,9 +158,8 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
 
     Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective, wanted analyses not counted;
     `criterion`, the objective after the step (NaN where it is a stopping rule only); the likelihood-ratio test: `deviance`,
-    2 `rows` times the divergence saved, `degrees_of_freedom`, free parameters more, and `p_value`; `residual_deviance`;
-    `refused`, better moves that were passed over, and `refused_by_reason`, their number. NaN where cliques are judged by a
-    score, or a step is of many moves.
+    2 `rows` times the divergence saved, `degrees_of_freedom`, free parameters more, and `p_value`; `residual_deviance`.
+    NaN where cliques are judged by a score, or a step is of many moves.
     """
     import pandas as pd
     from scipy.special import chdtrc
@@ -182,9 +180,6 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
         frame["degrees_of_freedom"] = float("nan")
     frame["p_value"] = chdtrc(frame["degrees_of_freedom"].abs(), frame["deviance"].abs())
     frame["residual_deviance"] = 2 * rows * frame["after"]
-    frame["refused"] = pd.Series([tuple(map(str, step.refused)) for step in steps], dtype=object)
-    reasons = (Counter(refused.reason for refused in step.refused) for step in steps)
-    frame["refused_by_reason"] = pd.Series([dict(reason.most_common()) for reason in reasons], dtype=object)
     return frame
 
 

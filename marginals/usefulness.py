@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.arguments import published_of, require, require_whole_number
-from marginals.bundle.content import BundleContent, Published, Released
+from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
 from marginals.messages import printable
@@ -48,7 +48,7 @@ class PredictionAccuracy:
 
 
 def query_error(
-    anonymized: Published | Released | LocalRecoding,
+    anonymized: BundleContent | Released | LocalRecoding,
     table: Table,
     conditions: int = 2,
     queries: int = 1000,
@@ -80,7 +80,7 @@ def query_error(
 
 
 def prediction_accuracy(
-    anonymized: Published | Released | LocalRecoding, table: Table, target: str, seed: int = 0
+    anonymized: BundleContent | Released | LocalRecoding, table: Table, target: str, seed: int = 0
 ) -> PredictionAccuracy:
     """How well a decision tree predicts one attribute that has learnt from what was published. Not for publication.
 

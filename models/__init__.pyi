@@ -46,7 +46,6 @@ from models.intervals.linked_tables import IntervalTable as IntervalTable
 from models.intervals.linked_tables import LinkedTables as LinkedTables
 from models.intervals.linked_tables import linked_tables as linked_tables
 from models.intervals.proofs import disagreements as disagreements
-from models.intervals.proofs import joint_contradiction as joint_contradiction
 from models.intervals.proofs import proven_bounds as proven_bounds
 from models.programs.cell_bounds import CountBounds as CountBounds
 from models.programs.cell_bounds import extreme_count as extreme_count
@@ -73,8 +72,9 @@ from models.search.selection import STRATEGIES as STRATEGIES
 from models.search.selection import Limits as Limits
 from models.search.selection import select as select
 
+# no joint_contradiction any more: disagreements names the counts on which two tables disagree
+# no Measure any more: a wanted margin is judged by its KL divergence
 # no window any more: repeat the search on resampled tables, as marginals.Selection.bootstrap does
-from models.search.wanted import Measure as Measure
 from models.search.wanted import WantedAnalyses as WantedAnalyses
 from models.search.wanted import WantedMargin as WantedMargin
 from models.tables.contingency_table import Cells as Cells

@@ -1,19 +1,14 @@
 """Accuracy of a model: total variation between tables, and errors of random counts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, reduce
-from math import comb, prod
+from functools import cache
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
-from models.errors import DomainMismatchError, TooManyCellsError
-from models.graphs.junction_tree import Collection
+from models.arrays import FloatArray, IndexArray
+from models.errors import DomainMismatchError
 from models.inference.calibrated_tree import leaf_shares
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
-from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy_nodes
 
 # Count queries: how far answers from a generalized table are from the true ones (TZ11 section 5.3.3).
@@ -113,170 +108,6 @@ def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells,
     estimated = answers(anonymized, queries)
     answered = true > 0
     return float(np.mean(np.abs(estimated - true)[answered] / true[answered])) if answered.any() else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class IndependentModel(MarginalModel):
-    """Model in which attributes are independent, fitted to the counts of each single attribute."""
-
-    @classmethod
-    def of(cls, cube: DataCube) -> "IndependentModel":
-        """Fit the model to the counts of each attribute of a cube, at base values."""
-        return cls(Collection.of(cube, cube.domain.attribute_masks))
-
-    def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Return expected counts of some cells without laying out their table."""
-        total = max(self.total, 1)
-        shares = [self.expected({a: level})[code] / total for (a, level), code in zip(margin.items(), codes)]
-        return np.asarray(reduce(np.multiply, shares) * self.total)
-
-
-# Random counts: how many rows lie where two or three attributes have values like those of rows drawn at random.
-#
-# They are the questions by which releases of one table are compared: which they are depends on the table alone, not on
-# the levels that its attributes are generalized to.
-
-
-_CELLS = 1 << 21
-"""Largest number of cells of a model's table that is laid out."""
-
-
-@dataclass(frozen=True, eq=False)
-class RandomCounts:
-    """Counts of rows that have, in each of some attributes, one of some base values.
-
-    inside: by attribute whether a count is about a base value, shape (counts, base values). true: the counts, above 0.
-    """
-
-    inside: Mapping[str, BoolArray]
-    true: CountArray
-
-    def relative_errors(self, model: MarginalModel) -> FloatArray:
-        """Return `|expected - true| / true` of each count.
-
-        The model spreads rows evenly over the base values of a group. Raises TooManyCellsError if its table is too
-        large to be laid out, NotFittedError if it has none.
-        """
-        levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
-        if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:
-            raise TooManyCellsError(f"the table of {', '.join(levels)} has more than {_CELLS} cells")
-        expected = model.expected(levels)[None]
-        for attribute, level in levels.items():
-            hierarchy, inside = model.domain.hierarchy(attribute), self.inside[attribute]
-            above = hierarchy.lift(0, level)
-            order = np.argsort(above, kind="stable")
-            # Counts are added up fastest where the values of a group lie side by side.
-            first = np.searchsorted(above[order], np.arange(hierarchy.size(level)))
-            ordered = inside if np.array_equal(order, np.arange(len(order))) else inside[:, order]
-            share = np.add.reduceat(ordered, first, axis=1, dtype=np.int32) / hierarchy.leaf_counts(level)
-            expected = np.matmul(share[:, None, :], expected.reshape(len(expected), share.shape[1], -1))[:, 0]
-        return np.asarray(np.abs(expected.reshape(-1) - self.true) / self.true)
-
-
-def random_counts(
-    table: ContingencyTable, number: int, places: Mapping[str, IndexArray], rng: np.random.Generator
-) -> RandomCounts:
-    """Draw random counts of a table at base values; none of the true counts is 0.
-
-    Each count draws two rows. For an attribute with an order it covers all values from the first row's to the
-    second's. For other attributes it covers the value of the first row. places: by attribute with an order, the place
-    of each value, shape (base values,). Raises DomainMismatchError if the table is coarser or has no rows.
-    """
-    if not len(table) or any(table.margin.values()):
-        raise DomainMismatchError("counts are drawn from a table at base values that has rows")
-    cells = _by_labels(table)
-    first, second = cells[rng.choice(len(table), (2, number), p=table.counts[cells] / table.total)]
-    inside = {}
-    matches = np.ones((number, len(table)), dtype=np.bool_)
-    for attribute, codes in zip(table.attributes, table.codes):
-        place = places.get(attribute)
-        if place is None:
-            inside[attribute] = np.arange(table.domain.hierarchy(attribute).size(0)) == codes[first][:, None]
-        else:
-            ends = np.sort([place[codes[first]], place[codes[second]]], axis=0)
-            inside[attribute] = (place >= ends[0][:, None]) & (place <= ends[1][:, None])
-        matches &= inside[attribute][:, codes]
-    return RandomCounts(inside, matches @ table.counts)
-
-
-def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
-    """Draw different pairs and triples of attributes, at most `most` of each kind."""
-    chosen: list[tuple[str, ...]] = []
-    for size in (2, 3):
-        number = min(most, comb(len(attributes), size))
-        sets: set[tuple[int, ...]] = set()
-        while len(sets) < number:
-            sets.add(tuple(sorted(rng.choice(len(attributes), size, replace=False).tolist())))
-        chosen += [tuple(attributes[place] for place in places) for places in sorted(sets)]
-    return chosen
-
-
-def _by_labels(table: ContingencyTable) -> IndexArray:
-    """Order the cells by their labels, so that the order does not depend on how values are numbered."""
-    labels = (np.array(table.domain.hierarchy(attribute).labels[0], dtype=object) for attribute in table.attributes)
-    ranks = (np.unique(of_attribute, return_inverse=True)[1] for of_attribute in labels)
-    return np.asarray(np.lexsort([rank[codes] for rank, codes in zip(ranks, table.codes)][::-1]), dtype=np.intp)
-
-
-# Contrasts: the two-by-two table in which two attributes go together most.
-#
-# A contrast puts the values of each attribute into two groups: one value against all others, or, where values stand in
-# an order, those from one on against those before it. Its odds ratio is what people ask of a table first.
-
-
-LEAST_ROWS = 5
-"""Least rows of each of the four cells of a contrast; with fewer, an odds ratio says little."""
-
-LEAST_GROUP = 10
-"""Least rows of each group of a contrast."""
-
-LEAST_SHARE = 0.01
-"""Least share of all rows in each group of a contrast."""
-
-_TIED = 1e-9
-"""Relative difference below which two contrasts count as equally strong."""
-
-
-Contrast = tuple[int, int]
-"""Values that begin, or are, the first groups of two attributes."""
-
-
-def strongest_contrast(counts: CountArray, is_ordered: tuple[bool, bool]) -> Contrast | None:
-    """Return the contrast with the largest phi coefficient among those with enough rows; None if there is none.
-
-    counts: shape (values of one attribute, values of the other), in their order if they have one. Ties go to the
-    contrast with the smaller first groups.
-    """
-    total = int(counts.sum())
-    both = _first_groups(_first_groups(counts, is_ordered[0]).T, is_ordered[1]).T
-    rows = _first_groups(counts.sum(axis=1)[:, None], is_ordered[0])
-    columns = _first_groups(counts.sum(axis=0)[:, None], is_ordered[1]).T
-    cells = np.stack([both, rows - both, columns - both, total - rows - columns + both])
-    least = np.minimum(np.minimum(rows, total - rows), np.minimum(columns, total - columns))
-    allowed = (cells.min(axis=0) >= LEAST_ROWS) & (least >= max(LEAST_GROUP, LEAST_SHARE * total))
-    if not allowed.any():
-        return None
-    at = np.nonzero(allowed)
-    row_group, column_group = rows[at[0], 0].astype(np.float64), columns[0, at[1]].astype(np.float64)
-    strength = np.abs(both[at] * float(total) - row_group * column_group)
-    strength /= np.sqrt(row_group * (total - row_group) * column_group * (total - column_group))
-    best = np.flatnonzero(strength >= strength.max() * (1 - _TIED))
-    chosen = best[np.lexsort((at[1][best], at[0][best], column_group[best], row_group[best]))[0]]
-    return int(at[0][chosen]), int(at[1][chosen])
-
-
-def two_by_two(table: FloatArray, contrast: Contrast, is_ordered: tuple[bool, bool]) -> FloatArray:
-    """Return counts or shares of the four cells: shape (2, 2), the first groups first."""
-    for axis in (0, 1):
-        values = np.arange(table.shape[axis])
-        first = values >= contrast[axis] if is_ordered[axis] else values == contrast[axis]
-        table = np.stack([table.compress(first, axis).sum(axis), table.compress(~first, axis).sum(axis)], axis)
-    return table
-
-
-def _first_groups(counts: CountArray, is_ordered: bool) -> CountArray:
-    """Return the rows of the first group that each value begins or is, along the first axis."""
-    return np.flip(np.flip(counts, 0).cumsum(axis=0), 0) if is_ordered else counts
 
 
 def total_variation(data: ContingencyTable, model: MarginalModel) -> float:

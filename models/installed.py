@@ -55,9 +55,8 @@ def open_door(package: str) -> tuple[list[str], Callable[[str], Any], Callable[[
 
 
 CRITERIA, STRATEGIES = "marginals.criteria", "marginals.strategies"
-OBJECTIVES, BASES = "marginals.objectives", "marginals.bases"
-"""Groups of entry points: diversity criteria, search strategies, search objectives, and anonymizers that make a base
-table."""
+OBJECTIVES = "marginals.objectives"
+"""Groups of entry points: diversity criteria, search strategies and search objectives."""
 
 
 @cache
@@ -65,9 +64,6 @@ def installed(group: str, name: str) -> Any:
     """Return the object that an installed package declares in a group under a name; None if there is none.
 
     Raises ExtensionError if it cannot be loaded, or if two packages declare different objects under the name.
-
-    >>> installed("marginals.strategies", "no-such-search") is None
-    True
     """
     entries = {entry.value: entry for entry in _entries(group) if entry.name == name}
     if len(entries) > 1:
@@ -90,11 +86,7 @@ def refusal(group: str, name: str, expected: str) -> ExtensionError:
 
 
 def name_of(thing: object) -> str:
-    """Return the name of a thing that was passed by name, as a function or as an object.
-
-    >>> name_of("exact"), name_of(len), name_of(3)
-    ('exact', 'len', '3')
-    """
+    """Return the name of a thing that was passed by name, as a function or as an object."""
     return thing if isinstance(thing, str) else str(getattr(thing, "__name__", thing))
 
 

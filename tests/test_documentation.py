@@ -100,7 +100,7 @@ def test_the_example_of_guarantees_is_right() -> None:
         KCombinatorial(6): Verdict.HOLDS,
         limited(80): Verdict.FAILS,
         limited(86): Verdict.HOLDS,
-        Register(limited(86)): Verdict.FAILS,
+        Register(limited(86).diversity, "disease"): Verdict.FAILS,
     }
     assert {claim: claim.check(question).verdict for claim in verdicts} == verdicts
 

@@ -2,19 +2,7 @@
 little.
 
 The possible worlds are the tables with the published marginals. A world is excluded if an unpublished margin would
-have been allowed and paid for in it (Wong et al., VLDB 2007). There are two kinds of such margins.
-
-A *step* is a published margin, one level finer in one attribute (`refinements`):
-
-- A claim is suspect if it refuses the step in some possible world, in some *candidate classes* of the published
-  margin. A minimum count comes first: a diversity is suspect if a class fails it that splits into parts that are large
-  enough.
-- A single suspect refused the step in at least one of its candidate classes. If that is one class, its members learn
-  that a part of it has few rows, or few sensitive values.
-- Nothing is excluded if known counts refuse the step in every possible world. The same holds if the step leads back to
-  values that were merged because they are rare (`FittedLevelDisclosure`).
-- `acceptance_probability` is the probability of the excluded worlds by maximum entropy: no belief changes by more in
-  total variation. It is known if all finer counts are known and only diversities are suspect.
+have been allowed and paid for in it (Wong et al., VLDB 2007).
 
 An *addition* is one more vertex or edge of the interaction graph that leaves a junction tree (`refusals`, KG06 6.2).
 Two tables with margins of 100/100 and 3/197 are not shown together under a least count of 3: so the counts are 1 and
@@ -27,31 +15,27 @@ Two tables with margins of 100/100 and 3/197 are not shown together under a leas
   one that does. Only the hierarchies of the table name such levels.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum
-from fractions import Fraction
 from functools import cached_property, reduce
-from itertools import chain, combinations, islice, product
-from math import factorial, prod
+from itertools import combinations, islice, product
+from math import prod
 from operator import and_, or_
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, Question
-from checks.classes import EquivalenceClasses, equivalence_classes, nonsensitive_part
-from checks.diversity.criterion import Diversity, satisfies
+from checks.classes import nonsensitive_part
 from checks.finding import SEARCHING
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, x_log_x
+from models.arrays import BoolArray, CountArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.class_shares import ClassSums, Step, SummedTable, counted_shares
-from models.inference.frechet_bounds import FrechetBounds, MarginBounds
+from models.inference.frechet_bounds import FrechetBounds
 from models.programs.consistent_tables import MOST_TABLES, all_tables
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DOUBTFUL, DataCube, interactions
@@ -60,12 +44,6 @@ from models.tables.hierarchy import Domain, Margin, Mask, vertices_of
 
 USUAL_SENSITIVE_MARGINS = 3
 """Default limit of margins that show the same sensitive attribute."""
-
-MOST_CELLS = 1 << 20
-"""Most cells of the finer margin of a step, empty ones included, that are laid out."""
-
-_MOST_STEPS = 50_000
-"""Most ways to give values to the rows of all parts of one step; five times as many take seconds."""
 
 _MOST_CELLS = 1 << 18
 """Most cells of the margin of an addition that are laid out."""
@@ -76,14 +54,18 @@ _MOST_LAID_OUT = 4_096
 _MOST_CHECKS = 300
 """Most tables on which claims about sensitive values are checked, per addition."""
 
-_MOST_IN_ALL = {"cells": 1 << 21, "counts": 20_000_000, "checks": 1_500}
-"""Limits for all additions together: cells of margins, counts of tables that are laid out, and tables that claims judge."""
+_MOST_IN_ALL = {"cells": 1 << 21, "counts": 20_000_000, "checks": 1_500, "margins": 50_000}
+"""Limits for all additions together: cells of their margins, counts of tables that are laid out, tables that claims judge,
+and comparisons with published margins. They limit work, not time, since a report must come out alike each time."""
 
 _MOST_MARGINS = 400
 """Most margins in which common features of tables are sought, besides those of additions and the finest."""
 
 _ATTRIBUTES = 3
 """Most attributes of such a margin."""
+
+_OVER = "the time was over"
+"""Note of what is reached after the deadline."""
 
 _ROUNDING = 1e-9
 """Nats by which the gain of an addition can be off."""
@@ -98,6 +80,7 @@ class _Rules:
     claims: tuple[Claim, ...]
     least: int = 1
     price: float = 0.0
+    deadline: Deadline = NEVER
     left: dict[str, int] = field(default_factory=lambda: dict(_MOST_IN_ALL))
 
     @property
@@ -148,8 +131,11 @@ class _Rules:
     def public(self, mask: Mask) -> Mask:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
-    def obstacle(self, clique: Mask, deadline: Deadline) -> str:
-        after = maximal_masks([*self.cliques, clique])
+    def obstacle(self, clique: Mask) -> str:
+        if self.deadline.is_over:
+            return _OVER
+        if not self.spend("margins", len(self.cliques)):
+            return "there are more ways to add a table than are examined"
         for name in self.sensitive_in(clique):
             attribute = self.attribute(name)
             claimed = any(isinstance(claim, AttributeClaim) and claim.about == name for claim in self.claims)
@@ -158,12 +144,13 @@ class _Rules:
                 return f"the release claims nothing of {name}, so what would have had to hold of it is not known"
             if any(claim.criterion == "register" for claim in self.claims):
                 return "it had to hold for readers with a register too, which the published files alone do not tell"
+            after = maximal_masks([*self.cliques, clique])
             if sum(bool(mask & attribute) for mask in after) > USUAL_SENSITIVE_MARGINS:
                 return f"more than {USUAL_SENSITIVE_MARGINS} tables would show {name}, which no search tries by default"
         cells = self.domain.size(self.domain.margin(clique))
         if not self.spend("cells", min(cells, _MOST_CELLS)) or cells > _MOST_CELLS:
             return f"its margin has {cells:,} cells, too many to be laid out"
-        return "the time was over" if deadline.is_over else ""
+        return ""
 
     def beyond_counts(self, clique: Mask) -> tuple[Claim, ...]:
         # Margins without a sensitive attribute matter to counts only (KG06 Prop. 7.3; design 4.5).
@@ -194,264 +181,6 @@ def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
     shape = [domain.hierarchy(name).size(level) for name, level in margin.items()]
     codes = np.indices(shape, dtype=np.intp).reshape(len(shape), prod(shape))
     return Cells.of(domain, margin, dict(zip(margin, codes)), np.ones(prod(shape)))
-
-
-# Steps: a published margin, one level finer in one attribute.
-
-
-@dataclass(frozen=True)
-class PosteriorChange:
-    """Part of a class whose sensitive distribution changes most for a reader who knows that the step was refused.
-
-    cell: its labels at the finer level. distance: total variation. value: the value that gains most; before, after:
-    its share.
-    """
-
-    cell: Mapping[str, str]
-    distance: float
-    value: str
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class Refinement:
-    """Step that a release lacks, with the conclusions from its refusal.
-
-    finer: the level refused for `attribute`. classes: of the margin without sensitive attributes. possible_claims: the
-    claims that can have refused it, with the positions of the classes where. It is None if nothing can be concluded,
-    and `note` says why. candidate_class: labels of the only class to blame. is_certain: whether known counts refuse it
-    in every world.
-    """
-
-    margin: Margin
-    attribute: str
-    finer: int
-    classes: int
-    possible_claims: Mapping[CountClaim | AttributeClaim, tuple[int, ...]] | None
-    candidate_class: Mapping[str, str] | None = None
-    acceptance_probability: float | None = None
-    largest_posterior_change: PosteriorChange | None = None
-    note: str = ""
-    is_certain: bool = False
-
-    @property
-    def candidate_classes(self) -> int | None:
-        """Number of classes that can be to blame."""
-        return None if self.possible_claims is None else len(set(chain(*self.possible_claims.values())))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the step as plain values."""
-        plain = {**vars(self), "margin": dict(self.margin), "candidate_classes": self.candidate_classes}
-        plain["certain"] = plain.pop("is_certain")
-        if (change := self.largest_posterior_change) is not None:
-            plain["largest_posterior_change"] = asdict(change)
-        if (suspects := self.possible_claims) is not None:
-            plain["possible_claims"] = [
-                {**claim.as_json(), "candidate_classes": len(positions)} for claim, positions in suspects.items()
-            ]
-        return plain
-
-
-Sizes = Callable[[Mapping[str, int]], MarginBounds]
-"""Returns certain bounds of the counts of a nonsensitive margin, axes in the order given."""
-
-
-def refinements(
-    collection: Collection,
-    sensitive: AnyCollection[str],
-    claims: Sequence[Claim],
-    sizes: Sizes,
-    ladders: Mapping[str, FittedLadder] = MappingProxyType({}),
-) -> tuple[Refinement, ...]:
-    """Return every step of a decomposable collection whose claims hold.
-
-    sizes: bounds of finer counts from the release, or the counts if everybody's nonsensitive values are known.
-    ladders: of attributes whose levels were known to be fitted to the table. Raises NotDecomposableError.
-    """
-    rules = _Rules(collection, tuple(sensitive), tuple(claims))
-    return tuple(
-        _judged_step(rules, margin, attribute, sizes, ladders.get(attribute))
-        for margin in map(collection.domain.margin, maximal_masks(rules.cliques))
-        for attribute, level in margin.items()
-        if level
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """Classes of a margin, and the parts of each at the next finer level, class by class.
-
-    held: the classes with their sensitive values, in the same order, if the margin shows some. class_of, lower, upper:
-    the class and bounds on the rows of each part, shape (parts,).
-    """
-
-    classes: ContingencyTable
-    held: EquivalenceClasses | None
-    parts: Cells
-    class_of: IndexArray
-    lower: CountArray
-    upper: CountArray
-
-    def positions(self, parts: BoolArray) -> tuple[int, ...]:
-        return tuple(np.unique(self.class_of[parts]).tolist())
-
-
-_Suspects = dict[CountClaim | AttributeClaim, tuple[int, ...]]
-"""Claims that can have refused a step, each with the positions of its candidate classes."""
-
-
-def _judged_step(
-    rules: _Rules, margin: Margin, attribute: str, sizes: Sizes, ladder: FittedLadder | None
-) -> Refinement:
-    domain, cube, mask, finer = rules.domain, rules.collection.cube, rules.domain.mask(margin), margin[attribute] - 1
-    classes = cube.table(rules.public(mask))
-    step = Refinement(margin, attribute, finer, len(classes), None)
-    refined = domain.mask({**margin, attribute: finer})
-    after = Collection.of(cube, [*(other for other in rules.collection.masks if other & ~refined), refined])
-    # A level that no other margin shows fits into the junction tree there is.
-    if any(refined & ~mask & clique for clique in rules.cliques) and not after.is_decomposable:
-        return replace(step, note="with it the release would have no junction tree, so it need not have been tried")
-    if not rules.keeps_levels(refined):
-        return replace(step, note="with it levels of two tables would cross, so it need not have been tried")
-    together = _joint_reason(rules, mask, after)
-    if attribute in rules.sensitive:
-        # Counts of classes do not change, and finer sensitive values are at least as diverse.
-        passed = replace(step, possible_claims={}, acceptance_probability=1.0)
-        return replace(step, note=together) if together else passed
-    finer_margin = {**classes.margin, attribute: finer}
-    if domain.size(finer_margin) > MOST_CELLS:
-        return replace(step, note=f"the finer margin has more than {MOST_CELLS:,} cells")
-    parts, bounds = classes.with_counts(np.ones(len(classes))).refined(attribute, finer), sizes(finer_margin)
-    lower, upper = (end[tuple(map(parts.column, finer_margin))] for end in (bounds.lower, bounds.upper))
-    sensitive_names = rules.sensitive_in(mask)
-    held = equivalence_classes(cube.table(mask), sensitive_names[0]) if sensitive_names else None
-    split = _Split(classes, held, parts, parts.positions_in(classes), lower, upper)
-    suspects: _Suspects = {}
-    if rules.counting:
-        # Ties go to the claim about classes only.
-        strictest = max(
-            rules.counting,
-            key=lambda claim: (claim.least_count, claim.is_about_single_margins and claim.least_cell is None),
-        )
-        suspects[strictest] = split.positions(_can_be_small(lower, upper, rules.least_class))
-    if _has_rare_values(rules, step, ladder) or _must_be_small(lower, upper, rules.least_class).any():
-        step = replace(step, acceptance_probability=0.0, is_certain=True)
-    elif together:
-        return replace(step, note=together)
-    else:
-        suspects |= _uniform(rules, split)
-        suspects = {claim: positions for claim, positions in suspects.items() if positions}
-        step = _weighed(step, split, suspects)
-    blamed = set(chain(*suspects.values()))
-    only_class = classes.labels(blamed.pop()) if len(blamed) == 1 else None
-    return replace(step, possible_claims=suspects, candidate_class=only_class)
-
-
-def _has_rare_values(rules: _Rules, step: Refinement, ladder: FittedLadder | None) -> bool:
-    if ladder is None or step.finer != ladder.start:
-        return False
-    disclosure = level_told(rules.collection, step.attribute, step.finer + 1, ladder)
-    return disclosure is not None and disclosure.fewer_than <= rules.least_class
-
-
-def _joint_reason(rules: _Rules, margin: Mask, after: Collection) -> str:
-    sensitive_names = rules.sensitive_in(margin)
-    for claim in rules.claims:
-        diversity = claim.class_diversity if isinstance(claim, AttributeClaim) else None
-        if isinstance(claim, CountClaim):
-            if claim.least_cell is not None and sensitive_names:
-                return f"{claim.criterion} is about the counts of {' and '.join(sensitive_names)} in each part too"
-            if claim.is_about_single_margins:
-                continue
-        elif diversity is None:
-            return f"what {claim.criterion} demands of a class is not known"
-        # The sensitive attributes through which margins can break a claim together although none does by itself.
-        names = rules.sensitive if claim.about is None else (claim.about,)
-        joined_through = reduce(or_, map(rules.attribute, names), 0)
-        if not joined_through & margin:
-            continue
-        if sum(bool(joined_through & mask) for mask in after.masks) > 1:
-            return f"{claim.criterion} depends on several margins together"
-        if diversity is None:
-            continue
-        if len(sensitive_names) > 1:
-            return "the margin shows several sensitive attributes"
-        if diversity.is_relative:
-            return f"{diversity.name} is about certain values or compares with the whole table"
-        if diversity.about_base_values:
-            return f"{diversity.name} diversity weighs base values"
-    return ""
-
-
-def _uniform(rules: _Rules, split: _Split) -> Iterator[tuple[AttributeClaim, tuple[int, ...]]]:
-    # No draw majorizes the one that takes the most frequent values first; the fewer rows it takes, the less even it is.
-    if split.held is None:
-        return
-    by_value = split.held.counts[split.class_of]
-    rows, drawn = by_value.sum(axis=1), np.maximum(split.lower, rules.least_class)
-    is_whole = (drawn == rows) & (split.upper == rows)
-    feasible = is_whole | (drawn <= np.minimum(split.upper, rows - rules.least_class))
-    ordered = -np.sort(-by_value, axis=1)
-    vectors = np.clip(drawn[:, None] - (np.cumsum(ordered, axis=1) - ordered), 0, ordered)[feasible]
-    for claim in rules.claims:
-        if not isinstance(claim, AttributeClaim) or claim.about != split.held.sensitive:
-            continue
-        if (diversity := claim.class_diversity) is not None:
-            suspected = feasible.copy()
-            suspected[feasible] = ~satisfies(diversity, vectors)
-            yield claim, split.positions(suspected)
-
-
-def _weighed(step: Refinement, split: _Split, suspects: _Suspects) -> Refinement:
-    if not suspects:
-        return replace(step, acceptance_probability=1.0)
-    diversities = [
-        diversity for c in suspects if isinstance(c, AttributeClaim) and (diversity := c.class_diversity) is not None
-    ]
-    if not diversities or split.held is None or not np.array_equal(split.lower, split.upper):
-        return step
-    weighed = _all_diverse(split, split.held, sorted(set(chain(*suspects.values()))), diversities)
-    if weighed is None:
-        return replace(step, note="there are too many possible worlds to weigh them")
-    return replace(step, acceptance_probability=weighed[0], largest_posterior_change=weighed[1])
-
-
-def _all_diverse(
-    split: _Split, held: EquivalenceClasses, candidates: Sequence[int], diversities: Sequence[Diversity]
-) -> tuple[float, PosteriorChange] | None:
-    # Each row of a class is equally likely to have any of its values; the rows of parts are known. None for too many ways.
-    accepted, most = Fraction(1), _MOST_STEPS
-    shares: list[tuple[int, list[Fraction], list[Fraction]]] = []
-    for position in candidates:
-        parts, values = np.flatnonzero((split.class_of == position) & (split.lower > 0)), held.counts[position]
-        class_table = SummedTable(np.zeros_like(parts), np.arange(len(values)), values[None].astype(np.float64))
-        counted = counted_shares(ClassSums(split.lower[parts], (class_table,)), most)
-        if counted is None:
-            return None
-        most -= sum(map(len, counted.steps))
-        diverse = replace(counted, steps=[_diverse(steps, diversities) for steps in counted.steps])
-        accepted *= Fraction(diverse.arrangements * prod(map(factorial, values.tolist())), factorial(int(values.sum())))
-        before = [Fraction(count, int(values.sum())) for count in values.tolist()]
-        shares += [
-            (part, before, part_shares)
-            for part, part_shares in zip(parts.tolist(), diverse.exact or [before] * len(parts))
-        ]
-    shifts = []
-    for part, before, part_shares in shares:
-        after = [(b - accepted * share) / (1 - accepted) for b, share in zip(before, part_shares)]
-        gains = [a - b for a, b in zip(after, before)]
-        shifts.append((sum(map(abs, gains)) / 2, part, gains.index(max(gains)), before, after))
-    distance, part, value, before, after = max(shifts, key=lambda shift: shift[0])
-    label, cell = held.domain.hierarchy(held.sensitive).labels[held.level][value], split.parts.labels(part)
-    return float(accepted), PosteriorChange(cell, float(distance), label, float(before[value]), float(after[value]))
-
-
-def _diverse(steps: Sequence[Step], diversities: Sequence[Diversity]) -> list[Step]:
-    vectors = list({filled for *_, filled in steps})
-    passes = np.all([satisfies(diversity, np.array(vectors)) for diversity in diversities], axis=0)
-    diverse = {filled for filled, is_diverse in zip(vectors, passes) if is_diverse}
-    return [step for step in steps if step[2] in diverse]
 
 
 # Fitted levels: values are merged for ascending sizes t, and a level belongs to the first size that gives it. Then each
@@ -499,7 +228,7 @@ def level_told(
 # Additions: one more vertex or edge of the interaction graph.
 
 
-class Outcome(Enum):
+class Conclusion(Enum):
     """Conclusion from the refusal of one addition. The value is its name in JSON."""
 
     PROVES = "proves"
@@ -548,7 +277,7 @@ class Addition:
 
     margin: Margin
     added: Mapping[str, int]
-    outcome: Outcome
+    outcome: Conclusion
     candidate_classes: int = 0
     classes: int = 0
     counts_only: bool = True
@@ -577,7 +306,7 @@ class Refusals:
     unnamed: tuple[str, ...] = ()
     margins_not_examined: int = 0
 
-    def of(self, outcome: Outcome) -> tuple[Addition, ...]:
+    def of(self, outcome: Conclusion) -> tuple[Addition, ...]:
         """Return the additions with an outcome."""
         return tuple(addition for addition in self.additions if addition.outcome is outcome)
 
@@ -609,7 +338,7 @@ class _Possible:
             return (self.separator,)
         return self.separator | 1 << self.vertices[0], self.clique & ~(1 << self.vertices[0])
 
-    def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
+    def addition(self, domain: Domain, outcome: Conclusion, **fields: Any) -> Addition:
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
         return Addition(domain.margin(self.clique), dict(names), outcome, **fields)  # of an attribute its finest step
 
@@ -639,7 +368,7 @@ def refusals(
     that gains less may have been left out. The parameters are a release and the limits of its readers. Raises
     NotDecomposableError.
     """
-    rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price)
+    rules = _Rules(collection, tuple(sensitive), tuple(claims), least, price, deadline)
     graph = InteractionGraph.of(collection.domain, rules.cliques, crossing=rules.crossing)
     possible: list[_Possible] = []
     for move in allowed_moves(graph):
@@ -651,12 +380,12 @@ def refusals(
     unnamed = tuple(a for a, hierarchy in collection.domain.items() if hierarchy.height == 0)
     worlds = _all_worlds(rules, reduce(or_, [*rules.cliques, *(one.clique for one in possible)], 0), most)
     if worlds is None:
-        additions = tuple(_by_itself(rules, one, deadline, most) for one in possible)
+        additions = tuple(_by_itself(rules, one, most) for one in possible)
         small = _distinct(cell for addition in additions for cell in addition.small)
         values = tuple({str(value): value for addition in additions for value in addition.values}.values())
         unexamined = sum(addition.margins_not_examined for addition in additions)
         return Refusals(least, additions, None, None, small, values, unnamed, unexamined)
-    verdicts = [_refused_in(rules, worlds, one, rules.obstacle(one.clique, deadline)) for one in possible]
+    verdicts = [_refused_in(rules, worlds, one, rules.obstacle(one.clique)) for one in possible]
     # An addition that no claim can have refused was left out for another reason, and excludes nothing.
     sets = [refused for refused, *_ in verdicts]
     everything: BoolArray = np.ones(worlds.counts.shape[1], dtype=np.bool_)
@@ -670,16 +399,16 @@ def refusals(
     return Refusals(least, additions, len(everything), left, small, values, unnamed, unexamined)
 
 
-def _by_itself(rules: _Rules, one: _Possible, deadline: Deadline, most: int) -> Addition:
-    if note := rules.obstacle(one.clique, deadline):
-        return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
+def _by_itself(rules: _Rules, one: _Possible, most: int) -> Addition:
+    if note := rules.obstacle(one.clique):
+        return one.addition(rules.domain, Conclusion.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
         refused_tables = _refused_in(rules, worlds, one)
         return _laid_out(rules.domain, one, refused_tables, *_in_common(rules, worlds, refused_tables[:1]))
     if not rules.beyond_counts(one.clique) and not rules.sensitive_in(one.separator):
         return _by_bounds(rules, one, most)
     note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
-    return one.addition(rules.domain, Outcome.NOT_EXAMINED, counts_only=False, note=note)
+    return one.addition(rules.domain, Conclusion.NOT_EXAMINED, counts_only=False, note=note)
 
 
 def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
@@ -849,15 +578,15 @@ def _laid_out(domain: Domain, one: _Possible, refused_tables: _Judged, common: _
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))
     if note:
-        outcome = Outcome.NOT_EXAMINED
+        outcome = Conclusion.NOT_EXAMINED
     elif not refused.any():
-        outcome = Outcome.UNEXPLAINED
+        outcome = Conclusion.UNEXPLAINED
     elif refused.all():
-        outcome, counts_only = Outcome.ALWAYS, bool(small.all())
+        outcome, counts_only = Conclusion.ALWAYS, bool(small.all())
     elif ranges or values:
-        outcome = Outcome.PROVES
+        outcome = Conclusion.PROVES
     else:
-        outcome = Outcome.SOME if counts_only and telling.any() else Outcome.OPEN
+        outcome = Conclusion.SOME if counts_only and telling.any() else Conclusion.OPEN
     return one.addition(
         domain,
         outcome,
@@ -880,17 +609,17 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     candidates = np.unique(class_of[_can_be_small(lower, upper, least)])
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))
-    outcome, unexamined = Outcome.SOME, _coarser_margins(domain, margin) - 1
+    outcome, unexamined = Conclusion.SOME, _coarser_margins(domain, margin) - 1
     small: tuple[CertainRange, ...] = ()
     if _must_be_small(lower, upper, least).any():
-        outcome, unexamined = Outcome.ALWAYS, 0
+        outcome, unexamined = Conclusion.ALWAYS, 0
     elif not len(candidates):
-        outcome, unexamined = Outcome.UNEXPLAINED, 0
+        outcome, unexamined = Conclusion.UNEXPLAINED, 0
     elif len(candidates) == 1 and not nothing:
         in_class = cells[(class_of == candidates[0]) & (upper > 0)]
         if (worlds := _worlds_of(rules, in_class, {one.separator, *one.sides}, most)) is not None:
             small = tuple(_certain_ranges(worlds, _has_small(worlds, least), rules.least))
-            outcome = Outcome.PROVES if small else Outcome.SOME
+            outcome = Conclusion.PROVES if small else Conclusion.SOME
     return one.addition(
         domain,
         outcome,

@@ -1,9 +1,10 @@
 """Guesses of readers about sensitive values and small counts that are not certain."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial, reduce
+from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -179,15 +180,12 @@ class Top:
 class LikelySmall:
     """Result of ranking combinations by the model. least: counts from 1 to least - 1 are small. unread: number of
     margins.
-
-    beside: the results of readers who know less: the numbers of each value ("independence"), or some of the tables.
     """
 
     least: int
     combinations: int
     unread: int
     tops: tuple[Top, ...]
-    beside: Mapping[str, tuple[Top, ...]] = field(default_factory=dict)
 
 
 def likely_small(
@@ -196,46 +194,44 @@ def likely_small(
     least: int,
     deadline: Deadline,
     counted: Counted | None = None,
-    less: Mapping[str, MarginalModel] | None = None,
 ) -> LikelySmall:
     """Rank combinations that no table shows, of two and three attributes at their finest published levels.
 
-    attributes: nonsensitive ones. counted: the true counts, None if they are not known. less: models of fewer of the
-    tables by name, with the attributes at the same levels. A count is taken to be Poisson around the model's
-    expectation.
+    attributes: nonsensitive ones. counted: the true counts, None if they are not known. A count is taken to be Poisson
+    around the model's expectation.
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
-    readers = {name: knower.expected for name, knower in {"": model, **(less or {})}.items()}
-    readers["independence"] = partial(_independent, model)
-    firsts: dict[str, list[FloatArray]] = {name: [] for name in readers}
-    combined = (names for number in range(2, _ATTRIBUTES + 1) for names in combinations(finest, number))
+    # Of 100 attributes there are 160,000 combinations: those beyond the limits are counted only.
+    steps = {a: domain.mask({a: level}) for a, level in finest.items()}
+    tables = {
+        a: sum(1 << n for n, mask in enumerate(collection.masks) if not step & ~mask) for a, step in steps.items()
+    }
+    firsts: list[FloatArray] = []
     unread = cells = margins = ranked = 0
-    for margin in ({name: finest[name] for name in names} for names in combined):
-        if any(not domain.mask(margin) & ~mask for mask in collection.masks):
+    for names in (names for number in range(2, _ATTRIBUTES + 1) for names in combinations(finest, number)):
+        if reduce(and_, map(tables.__getitem__, names)):
             continue
+        margins += 1
+        if margins > _MOST_MARGINS or cells > _MOST_CELLS_IN_ALL or deadline.is_over:
+            unread += 1
+            continue
+        margin = {name: finest[name] for name in names}
         size = domain.size(margin)
-        cells, margins = cells + size, margins + 1
-        if deadline.is_over or size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL or margins > _MOST_MARGINS:
+        cells += size
+        if size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL:
             unread += 1
             continue
         try:
-            chances = {name: _small_chances(np.asarray(expected(margin)), least) for name, expected in readers.items()}
+            chances = _small_chances(np.asarray(model.expected(margin)), least)
         except MarginalsError:  # too many cells, or too long
             unread += 1
             continue
         counts = np.zeros(size) if counted is None else counted(margin)
-        ranked += int(np.count_nonzero(chances[""]))
-        for name, chance in chances.items():
-            first = np.argsort(-chance, kind="stable")[: _TOPS[-1]]
-            firsts[name].append(np.stack([chance[first], (counts[first] >= 1) & (counts[first] < least)]))
-    tops = {name: _tops(chance, counted is not None) for name, chance in firsts.items()}
-    return LikelySmall(least, ranked, unread, tops.pop(""), {name: some for name, some in tops.items() if some})
-
-
-def _independent(model: MarginalModel, margin: Mapping[str, int]) -> FloatArray:
-    shares = (np.asarray(model.expected({a: level})) / max(model.total, 1) for a, level in margin.items())
-    return reduce(np.multiply.outer, shares) * model.total
+        ranked += int(np.count_nonzero(chances))
+        first = np.argsort(-chances, kind="stable")[: _TOPS[-1]]
+        firsts.append(np.stack([chances[first], (counts[first] >= 1) & (counts[first] < least)]))
+    return LikelySmall(least, ranked, unread, _tops(firsts, counted is not None))
 
 
 def _tops(firsts: Sequence[FloatArray], are_counted: bool) -> tuple[Top, ...]:

@@ -3,7 +3,7 @@ audit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cache, cached_property, partial, reduce
 from itertools import combinations, product
@@ -72,9 +72,8 @@ class SensitiveCounts:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as plain values."""
-        shared = None if self.shared is None else dict(self.shared)
-        classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": shared}
-        return {**asdict(self.counts), "classes": classes}
+        classes = {"number": self.classes, "one_value": self.one_value, "rows": self.rows, "shared": self.shared}
+        return {**vars(self.counts), "classes": classes}
 
 
 @dataclass(frozen=True)
@@ -87,8 +86,7 @@ class PublishedCounts:
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts as plain values."""
-        by_attribute = {attribute: counts.as_json() for attribute, counts in self.sensitive.items()}
-        return {"below": self.least, **asdict(self.counts), "sensitive": by_attribute}
+        return {"below": self.least, **vars(self.counts), "sensitive": self.sensitive}
 
 
 def published_counts(collection: Collection, sensitive: Sequence[str], least: int) -> PublishedCounts:
@@ -370,7 +368,7 @@ class Knowledge:
         if cells is None:
             return iter(())
         if not self.source.tables_met:
-            self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
+            self.source.extreme(cells, np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
         return map(cells.cells.with_counts, list(self.source.tables_met))
 
     @cached_property

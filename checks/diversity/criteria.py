@@ -23,7 +23,6 @@ from checks.diversity.cuts import (
     TrimmedCases,
     empty_tails,
     light_tails,
-    most_frequent,
     subsets,
     too_rare,
 )
@@ -114,14 +113,6 @@ class Induction:
         """Shares as floats: shape (published values, base values)."""
         return read_only(np.array(self.shares, dtype=np.float64))
 
-    @cached_property
-    def leaves(self) -> IndexArray | None:
-        """Number of base values behind each published value, shape (values,); None unless evenly and without overlap."""
-        positive = [[share for share in row if share] for row in self.shares]
-        evenly = all(len(set(shares)) == 1 for shares in positive)
-        apart = all(sum(share > 0 for share in column) <= 1 for column in zip(*self.shares))
-        return read_only(np.array([len(shares) for shares in positive], dtype=np.intp)) if evenly and apart else None
-
     def exactly(self, vector: Sequence[Fraction | int]) -> list[Fraction]:
         """Return rows by base value for rows by published value, as fractions."""
         rows = ((v * share for v, share in zip(vector, column) if v) for column in zip(*self.shares))
@@ -207,32 +198,25 @@ class Functional(Diversity):
         return replace(self, induction=Induction.at_level(values.hierarchy, values.level))
 
     def violations(self, bounds: RatioBounds) -> list[Cases] | None:
-        """Return cases for every k < l: the k base values that may be most frequent, and the most frequent one as the
-        head.
+        """Return cases for every k < l: the k values that may be most frequent, and the most frequent one as the head.
 
-        None if published values do not share rows evenly among base values, or if there are too many groups of these.
+        None if published values stand for several base values.
         """
-        floor, ceiling = bounds.floor, bounds.ceiling
-        leaves = np.ones(len(floor), dtype=np.intp) if self.induction is None else self.induction.leaves
-        if leaves is None:
+        if self.induction is not None:
             return None
-        # Log-ratios by base value: that of s to h is x_s - ln leaves_s less the same of h.
-        offset = np.log(leaves)[:, None] - np.log(leaves)
-        above = floor - offset > ROUNDING
-        heads = np.flatnonzero(bounds.possible() & ~above.any(axis=0))
-        taken = most_frequent(tuple(leaves.tolist()), self.l - 1, MAX_CASES // max(len(heads), 1))
-        if taken is None:
-            return None if leaves.max() > 1 else self._largest_groups(heads, bounds)
-        # If a base value is among them, so is each one that is always more frequent.
-        taken = taken[~((taken > 0) @ above.T & (taken < leaves)).any(axis=1)]
-        head, row = np.nonzero(taken.T[heads] > 0)
-        chosen, taken = heads[head], taken[row].T
-        psi = self.bounds(int(leaves.sum()))[taken.sum(axis=0) - 1]
-        balance = psi - taken / leaves[:, None]
+        values, heads, sizes = bounds.value_count, bounds.leading(), range(1, min(self.l - 1, bounds.value_count) + 1)
+        if sum(comb(values, k) for k in sizes) * len(heads) > MAX_CASES:
+            return self._largest_groups(heads, bounds)
+        taken = np.concatenate([np.eye(values, dtype=bool)[subsets(values, k)].any(axis=1) for k in sizes])
+        # If a value is among them, so is each one that is always more frequent.
+        taken = taken[~(taken @ (bounds.floor > ROUNDING).T & ~taken).any(axis=1)]
+        head, row = np.nonzero(taken.T[heads])
+        chosen, group = heads[head], taken[row].T
+        balance = self.bounds(values)[group.sum(axis=0) - 1] - group
         violable = (balance < 0).any(axis=0)
         chosen, balance = chosen[violable], balance[:, violable]
-        highest = np.minimum(ceiling[:, chosen], offset[:, chosen])
-        return [GroupCases.of(chosen, balance, np.minimum(floor[:, chosen], highest), highest)]
+        highest = np.minimum(bounds.ceiling[:, chosen], 0)
+        return [GroupCases.of(chosen, balance, np.minimum(bounds.floor[:, chosen], highest), highest)]
 
     def _largest_groups(self, heads: IndexArray, bounds: RatioBounds) -> list[Cases]:
         """Return cases in which the k most frequent values weigh at most k times the head; the values are left open."""

@@ -113,11 +113,6 @@ class ShareBound(NamedTuple):
         """Number of different values demanded, if nothing else is; None otherwise."""
         return self.top + 1 if self.strict and self.limit == 1 and not self.head_weight else None
 
-    def largest_ratio(self, value_count: int) -> Fraction | None:
-        """Return the bound on the ratio of any two of so many values, if nothing else is demanded; None otherwise."""
-        is_pairwise = self.head_weight > 0 and self.limit == 1 and self.top == value_count - 1
-        return 1 / self.head_weight if is_pairwise else None
-
     def allows(self, vector: Sequence[Fraction | int]) -> bool:
         """Return whether one class satisfies the bound, exactly."""
         ordered = sorted(vector, reverse=True)
@@ -351,9 +346,6 @@ def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) 
     """Decide exactly whether the entropy of a distribution is at least ln(effective).
 
     weights: nonnegative, not all zero, in any scale. effective: positive.
-
-    >>> entropy_is_at_least([1, 1, 1, 1, 4], Fraction(4))
-    True
     """
     scale = lcm(*(Fraction(w).denominator for w in weights))
     integers = [int(w * scale) for w in weights if w > 0]

@@ -305,30 +305,3 @@ class GroupCases(Cases):
     def target(self, x: FloatArray, turn: int = 0) -> FloatArray:  # noqa: ARG002
         """Return weighted shares within the tail."""
         return shares(x, self.support) * self.tail
-
-
-@lru_cache(maxsize=64)
-def most_frequent(leaves: tuple[int, ...], most: int, limit: int) -> IndexArray | None:
-    """Return how many base values of each published one may be the k most frequent, k = 1 .. most; shape (groups,
-    values).
-
-    leaves: how many base values each published value holds. These are equally frequent, so all of them are taken but
-    of one published value. None if there are more than `limit` groups.
-    """
-    values = len(leaves)
-    groups: list[list[int]] = []
-    pending: list[tuple[int, int, tuple[int, ...]]] = [(0, most, ())]
-    while pending:
-        first, remaining, taken = pending.pop()
-        row = [leaves[s] if s in taken else 0 for s in range(values)]
-        groups += [row] if taken else []
-        groups += [
-            [part if s == last else n for s, n in enumerate(row)]
-            for last in range(values)
-            if last not in taken
-            for part in range(1, min(leaves[last] - 1, remaining) + 1)
-        ]
-        if len(groups) + len(pending) > limit:
-            return None
-        pending += [(s + 1, remaining - leaves[s], (*taken, s)) for s in range(first, values) if leaves[s] <= remaining]
-    return np.array(groups, dtype=np.intp).reshape(len(groups), values)

@@ -1,20 +1,17 @@
-"""Maxent diversity by sets of vectors that are worked up the junction tree, and by ratios of two values."""
+"""Maxent diversity by sets of vectors that are worked up the junction tree."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from itertools import count
-from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from checks.diversity.criterion import BOUNDARY, Diversity, ShareBound
+from checks.diversity.criterion import BOUNDARY, Diversity
 from checks.finding import FULL, Budget, Verdict, verdict_of
-from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, LogTree, Outcome, SensitiveTree, paired
-from models.arrays import BoolArray, FloatArray, IndexArray
+from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, Outcome, SensitiveTree, paired
+from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
 # Sets of vectors worked up a junction tree: the vectors of the join, pruned on the way (KG06 Algorithm 1).
@@ -25,10 +22,6 @@ from models.deadline import NEVER, Deadline
 
 Prune = Callable[[FloatArray, IndexArray], IndexArray]
 """Maps vectors, shape (n, values), and the number of each one's block, ascending, to the positions to keep."""
-
-Doomed = Callable[[int, FloatArray, IndexArray], BoolArray]
-"""Returns which of a clique's finished vectors, given their separator classes, cannot matter whatever the rest of the
-tree."""
 
 
 class TooManyVectorsError(Exception):
@@ -52,7 +45,6 @@ def work_up(
     combine: Combine,
     prune: Prune,
     limit: int,
-    doomed: Doomed | None = None,
 ) -> VectorSet:
     """Return the vectors that remain at the root.
 
@@ -84,8 +76,6 @@ def work_up(
         block = tree.inward[clique][owner]
         order = np.argsort(block, kind="stable")
         order = order[vectors[order].any(axis=1)]
-        if doomed is not None:
-            order = order[~doomed(clique, vectors[order], block[order])]
         left = order[prune(vectors[order], block[order])]
         examined += len(order)
         finished[clique] = vectors[left], chosen[left], block[left]
@@ -196,12 +186,7 @@ def by_hull(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
     budget
         Work that the check may do.
     """
-    return judge_extremes(extreme_vectors(tree, budget), tree, diversity, budget)
-
-
-def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | None:
-    """Return the vectors of combinations that no others combine to, for all criteria; None if the budget is too small."""
-    programs = count(1)
+    programs, judge = count(1), Judge(tree, diversity)
 
     def spend() -> None:
         tree.deadline.check()
@@ -211,34 +196,16 @@ def extreme_vectors(tree: SensitiveTree, budget: Budget = FULL) -> VectorSet | N
     def extreme(vectors: FloatArray, block: IndexArray) -> IndexArray:
         return _within_blocks(block, lambda positions: extreme_positions(vectors[positions], spend))
 
-    return _vector_set(tree, extreme, budget)
-
-
-def judge_extremes(
-    extremes: VectorSet | None, tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL
-) -> Outcome:
-    """Decide a criterion by the extreme vectors of a tree.
-
-    Near the boundary of the criterion, where a dropped vector could matter, all distinct vectors are judged.
-    """
-    judge, vector_set = Judge(tree, diversity), extremes
-    if vector_set is not None:
-        judge.look_at(vector_set.chosen, vector_set.vectors)
-        if not judge.fails and judge.slack <= BOUNDARY:
-            vector_set = _vector_set(tree, distinct_positions, budget)
-            if vector_set is not None:
-                judge.look_at(vector_set.chosen, vector_set.vectors)
-    if vector_set is None:
-        return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
-    return replace(judge.outcome(), examined=vector_set.examined)
-
-
-def _vector_set(tree: SensitiveTree, prune: Prune, budget: Budget) -> VectorSet | None:
-    """Return the vectors that remain at the root; None if the sets outgrow the budget."""
     try:
-        return work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
+        # Near the boundary of the criterion, where a dropped vector could matter, all distinct vectors are judged.
+        for prune in (extreme, distinct_positions):
+            result = work_up(tree, tree.conditional_factors, np.multiply, prune, budget.vectors)
+            judge.look_at(result.chosen, result.vectors)
+            if judge.fails or judge.slack > BOUNDARY:
+                break
     except TooManyVectorsError:
-        return None
+        return Outcome(Verdict.UNDECIDED, judge.combination, budget.vectors, proven_worst=False)
+    return replace(judge.outcome(), examined=result.examined)
 
 
 # Supports: maxent diversity by the number of values (KG06 section 7).
@@ -260,47 +227,3 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
     numbers = worked_up.vectors.sum(axis=1)
     lowest = tuple(worked_up.chosen[int(numbers.argmin())].tolist()) if len(numbers) else None
     return Outcome(verdict_of(bool((numbers >= least).all())), lowest, worked_up.examined, proven_worst=True)
-
-
-# Pairwise ratios: maxent diversity with a tail of one value (KG06 section 7).
-#
-# With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
-# largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no
-# join. Branch and bound would have to look at every combination with a ratio of exactly c.
-
-
-def pairwise_ratios(tree: SensitiveTree, bound: ShareBound) -> Outcome:
-    """Decide a bound on the ratio of any two values. Linear in the total size of the cliques.
-
-    Ratios near the bound are decided by the same pass with fractions.
-    """
-    values = len(tree.labels)
-    if values < 2:
-        return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
-    log_tree = LogTree(tree)
-    lowest = log_tree.least_ratios()
-    np.fill_diagonal(lowest, np.inf)
-    tail, head = divmod(int(lowest.T.argmin()), values)[::-1]
-    combination = tuple(log_tree.minimizers(np.eye(values)[:, [tail]] - np.eye(values)[:, [head]])[0].tolist())
-    logarithm = log(bound.head_weight.numerator) - log(bound.head_weight.denominator)
-    slack = np.expm1(np.clip(lowest - logarithm, -700, 700))
-    fails = bool(np.any(slack < -BOUNDARY)) or any(
-        bound.head_weight * ratio > 1 or (bound.strict and bound.head_weight * ratio == 1)
-        for ratio in (_largest_ratio(tree, *pair) for pair in np.argwhere(np.abs(slack.T) <= BOUNDARY).tolist())
-    )
-    return Outcome(verdict_of(not fails), combination, values * (values - 1), proven_worst=True)
-
-
-def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | float:
-    """Return the largest ratio of two values by max-product, in fractions; 0 if the head vanishes, maybe infinite."""
-
-    def ratios(clique: int) -> NDArray[np.object_]:
-        exact = (tree.exact_factor(clique, position) for position in range(len(tree.classes[clique])))
-        ratio_list = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
-        return np.array(ratio_list, dtype=object)
-
-    arriving = tree.messages(
-        ratios, np.frompyfunc(lambda one, other: one * other if one and other else 0, 2, 1), np.maximum
-    )
-    largest: Fraction | float = max(arriving[0].tolist())
-    return largest

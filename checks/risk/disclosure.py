@@ -7,12 +7,12 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from checks.errors import DisclosureRuleError, IncomparableError
-from checks.risk.attackers import Dictionary, Records, consistent_counts, walk_counts
+from checks.risk.attackers import Dictionary, Records, consistent_counts
 from checks.risk.harm import (
     Harm,
     LeastRisk,
     MostUtility,
-    Objective,
+    Preference,
     Sensitivity,
     as_distribution,
     expected_harm,
@@ -28,10 +28,7 @@ from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_on
 
 @dataclass(frozen=True, eq=False)
 class Disclosure:
-    """Disclosure of some records. levels: at least that of each original value, shape (records, attributes).
-
-    Raises DomainMismatchError for levels that are no whole numbers, DisclosureRuleError for others that do not fit.
-    """
+    """Disclosure of some records. levels: at least that of each original value, shape (records, attributes)."""
 
     originals: Records
     levels: IndexArray = field(repr=False)
@@ -60,11 +57,7 @@ class Disclosure:
 
 
 def generalize(disclosure: Disclosure, attribute: str, condition: BoolArray, level: int) -> Disclosure:
-    """Raise an attribute of some records to a level, or keep a higher one (Definition 7).
-
-    condition: whether a record is one of them, shape (records,); the paper's formula F selects the others. Raises
-    DomainMismatchError for an unknown attribute, DisclosureRuleError for a level or condition that does not fit.
-    """
+    """Raise an attribute of records for which a condition holds to a level, or keep a higher one (Definition 7)."""
     axis = disclosure.originals.space.domain.index(attribute)
     height = int(disclosure.originals.space.heights[axis])
     if isinstance(level, bool) or not isinstance(level, int | np.integer) or not 0 <= level <= height:
@@ -129,11 +122,7 @@ class DecisionProblem:
         return np.asarray(weights / weights.sum())
 
     def distinct(self) -> tuple["DecisionProblem", IndexArray]:
-        """Return the problem of the distinct records without weights, and for each record the number of its distinct
-        one.
-
-        All records are distinct if the harm depends on whom they are about.
-        """
+        """Return the problem of the distinct records without weights, and for each record the number of its distinct one."""
         if self.harm.is_personal:
             return replace(self, weights=None), np.arange(len(self.originals))
         distinct, number = self.originals.distinct()
@@ -145,15 +134,12 @@ class DecisionProblem:
         levels_shown = np.maximum(self.originals.levels[rows] if of_all is None else of_all, levels)
         return np.broadcast_to((self.originals.space.heights - levels_shown).sum(axis=-1).astype(np.float64), len(rows))
 
-    def scores(self, objective: Objective, levels: IndexArray, loss: FloatArray) -> FloatArray:
+    def scores(self, objective: Preference, levels: IndexArray, loss: FloatArray) -> FloatArray:
         """Return the scores of a level vector of all records with some losses by an objective: shape (3, records)."""
         return score(objective, loss, self.utility(np.arange(len(loss)), levels))
 
     def losses(self, rows: IndexArray, levels: IndexArray) -> FloatArray:
-        """Return the losses of some records under each dictionary: shape (dictionaries, rows).
-
-        levels: one level vector, or one for each record.
-        """
+        """Return the losses of records at one or their level vectors under each dictionary: shape (dictionaries, rows)."""
         disclosed = self.originals[rows].generalized(levels)
         return np.stack(
             [
@@ -176,16 +162,12 @@ class DecisionProblem:
 def losses_by_vector(
     problem: DecisionProblem, vectors: IndexArray, progress: Progress = unwatched
 ) -> Iterator[tuple[int, FloatArray]]:
-    """Yield the number of each level vector and the losses of all records at it, shape (dictionaries, records).
-
-    vectors: shape (vectors, attributes). They come in the order of their levels in the dictionaries' attributes.
-    """
+    """Yield the number of each level vector and the losses of all records at it, shape (dictionaries, records)."""
     originals, people, space = problem.originals, np.arange(len(problem.originals)), problem.originals.space
     held = [levels < space.heights for dictionary in problem.dictionaries for levels, *_ in dictionary.parts]
     is_held = np.broadcast_to(np.any(held, axis=0), len(space))
     # Attributes that no dictionary has do not distinguish entries.
     cells, cell_of = Records(space, np.where(is_held, originals.nodes, space.roots)).distinct()
-    counts = [walk_counts(cells, dictionary) for dictionary in problem.dictionaries]
     parts = (problem.harm.identified, problem.harm.missed)
     sensitivities = [(harm_part, np.isin(range(len(space)), list(harm_part.weights.axes))) for harm_part in parts]
 
@@ -200,7 +182,9 @@ def losses_by_vector(
         identified, missed = (
             harm_at(harm_part, tuple((levels * weighs).tolist())) for harm_part, weighs in sensitivities
         )
-        yield number, np.stack([expected_harm(identified, missed, count(levels)[cell_of]) for count in counts])
+        disclosed = cells.generalized(levels)
+        counts = [consistent_counts(disclosed, dictionary)[cell_of] for dictionary in problem.dictionaries]
+        yield number, np.stack([expected_harm(identified, missed, of_records) for of_records in counts])
     progress(len(vectors), len(vectors))
 
 
@@ -241,11 +225,8 @@ class Optimum:
         return weighted_mean(self.utility, self.weights)
 
 
-def best_of_each(problem: DecisionProblem, objective: Objective, progress: Progress = unwatched) -> Optimum:
-    """Return the best of all level vectors for each record. O(different records * vectors).
-
-    Level vectors at which no record has the demanded utility are left out.
-    """
+def best_of_each(problem: DecisionProblem, objective: Preference, progress: Progress = unwatched) -> Optimum:
+    """Return the best of all level vectors for each record. O(different records * vectors)."""
     distinct, number = problem.distinct()
     records, vectors = len(distinct.originals), distinct.originals.space.level_vectors()
     is_useful = [(distinct.scores(objective, levels, np.zeros(records))[0] == 0).any() for levels in vectors]
@@ -343,11 +324,7 @@ def _climb(
 def _least_losses(
     problem: DecisionProblem, progress: Progress
 ) -> tuple[FloatArray, FloatArray, IndexArray, IndexArray]:
-    """Return the utilities that occur, ascending, the least loss of each record at each, its level vector, and all
-    vectors.
-
-    The loss is infinite if there is none.
-    """
+    """Return the utilities that occur, the least loss of each record at each, its level vector, and all vectors."""
     distinct, number = problem.distinct()
     rows, vectors = np.arange(len(distinct.originals)), distinct.originals.space.level_vectors()
     different = rows if distinct.originals.level_vector is None else rows[:1]
@@ -375,47 +352,17 @@ class Frontier:
         """Number of points."""
         return len(self.utility)
 
-    def least_risk(self, utility: float) -> float:
-        """Return a lower bound on the risk of any disclosure with at least this mean utility; infinite if there is none."""
-        if utility > self.utility[-1]:
-            return float("inf")
-        return float(np.interp(utility, self.utility, self.risk))
-
     def thinned(self, points: int) -> "Frontier":
-        """Return some of its points, evenly spread over utility, with both ends. points: their largest number, 2 or more."""
+        """Return at most so many of its points, evenly spread over utility, with both ends."""
         if len(self) <= points:
             return self
         nearest = np.searchsorted(self.utility, np.linspace(self.utility[0], self.utility[-1], points))
         positions = np.unique(np.minimum(nearest, len(self) - 1))
         return Frontier(self.utility[positions], self.risk[positions], self.price[positions])
 
-    def outlined(self, points: int) -> "Frontier":
-        """Return a line with the same ends that nowhere lies above this one. points: their largest number, 3 or more.
-
-        The frontier is convex, so it lies above the lines through any of its edges; the points are where these meet.
-        """
-        if len(self) <= points:
-            return self
-        spread = np.linspace(self.utility[0], self.utility[-1], points - 1)
-        edges = np.searchsorted(self.utility, spread, side="right") - 1
-        edges = np.unique(np.clip(edges, 0, len(self) - 2))
-        slope = self.price[edges]
-        left, right = edges[:-1] + 1, edges[1:]
-        start, end = self.utility[left], self.utility[right]
-        rise = self.risk[right] - self.risk[left]
-        met = start + (slope[1:] * (end - start) - rise) / (slope[1:] - slope[:-1])
-        met = np.clip(met, start, end)
-        low = np.minimum(self.risk[left] + slope[:-1] * (met - start), self.risk[right] - slope[1:] * (end - met))
-        return Frontier(
-            np.r_[self.utility[0], met, self.utility[-1]], np.r_[self.risk[0], low, self.risk[-1]], np.r_[slope, np.inf]
-        )
-
 
 def frontier(problem: DecisionProblem, progress: Progress = unwatched) -> Frontier:
-    """Return the frontier over all level vectors for each record (LSFB09 Fig. 4).
-
-    It is infinite if some record has only infinite losses.
-    """
+    """Return the frontier over all level vectors for each record (LSFB09 Fig. 4), infinite without a finite loss."""
     utility, risk, price, moves, _ = _climb(problem, progress)
     # The last step at a price is a point; records of weight 0 move no mean.
     moving = np.flatnonzero(moves)
@@ -464,11 +411,7 @@ def best_on_average(
 
 
 def precedes(specific: Dictionary, general: Dictionary) -> bool:
-    """Return whether specific << general: each of its people has an entry in the other, equally or more general
-    (Definition 5).
-
-    Raises IncomparableError if entries have no identifiers.
-    """
+    """Return whether each person of one dictionary has an entry in the other, equally or more general (Definition 5)."""
     return _holds(general, specific.entries, specific.identifiers)
 
 

@@ -62,20 +62,14 @@ class Weights:
         return cls(attribute_shares, terms, np.asarray(of_attributes, dtype=np.float64))
 
     def normalized(self, total: float) -> "Weights":
-        """Return the weights scaled so that those of each person sum to a total (LSFB09 section 3.3).
-
-        Raises SensitivityError if all weights of somebody are 0, or one is infinite.
-        """
+        """Return the weights scaled so that those of each person sum to a total (LSFB09 section 3.3)."""
         sums = self._sums()
         if not np.all(sums > 0):
             raise SensitivityError("the weights of somebody are all 0, and cannot be scaled")
         return replace(self, of_terms=self.of_terms * (total / sums))
 
     def limited(self, total: float) -> "Weights":
-        """Return the weights of each person scaled down if they sum to more than a total (LSFB09 section 3.3).
-
-        Raises SensitivityError if a weight is infinite.
-        """
+        """Return the weights of each person scaled down if they sum to more than a total (LSFB09 section 3.3)."""
         return replace(self, of_terms=self.of_terms * (total / np.maximum(self._sums(), total)))
 
     def _sums(self) -> FloatArray:
@@ -142,11 +136,7 @@ Sensitivity: TypeAlias = Linear | Multiplicative
 
 
 def Constant(value: float | FloatArray) -> Linear:  # noqa: N802  (a sensitivity, named like the others)
-    """Return the sensitivity that is equal whatever is disclosed: what k-anonymity assumes (LSFB09 section 5), and Psi
-    = 0.
-
-    value: for everybody, or for each person, shape (people,). Raises SensitivityError for a missing or negative one.
-    """
+    """Return the sensitivity that is equal whatever is disclosed, for everybody or each person (LSFB09 section 5)."""
     if not np.all(np.asarray(value) >= 0):
         raise SensitivityError(f"a sensitivity must not be negative, got {np.min(value)}")
     return Linear(Weights((), ((),), np.asarray(value, dtype=np.float64)[..., None]))
@@ -232,10 +222,7 @@ def risk(disclosed: Records, dictionary: Dictionary, harm: Harm) -> float:
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray | None = None) -> float:
-    """Return the mean over records, each counted as often as its weight says, or once; 0 times infinity is 0.
-
-    Raises DisclosureRuleError for no records.
-    """
+    """Return the mean over records, each with its weight, or once; 0 times infinity is 0."""
     if not len(values):
         raise DisclosureRuleError("risk is a mean over records, and there are none")
     return float(values.mean()) if weights is None else float(product(weights / weights.sum(), values).sum())
@@ -279,10 +266,7 @@ class Links:
 
 
 def uniform_links(disclosed: Records, public: Records) -> Links:
-    """Link each disclosed record with each consistent public one, all equally likely.
-
-    Raises DisclosureRuleError for more than MAX_LINKS pairs.
-    """
+    """Link each disclosed record with each consistent public one, all equally likely."""
     pairs, size = [np.zeros((2, 0), dtype=np.intp)], 0
     for (levels, rows), (other_levels, entries) in product_of(disclosed.by_levels(), public.by_levels()):
         sides = [(disclosed, rows), (public, entries)]
@@ -311,10 +295,7 @@ def linkage_losses(
     dictionary: Dictionary,
     harm: Harm,
 ) -> FloatArray:
-    """Return the expected loss of each disclosed record over its links, and without one if it has none: shape (records,).
-
-    A link that is not right misses the person.
-    """
+    """Return the expected loss of each disclosed record over its links; a link that is not right misses the person."""
     people = np.arange(len(disclosed))
     joined = enlarged(disclosed[links.disclosed], public[links.public])
     of_links = harm.loss(joined, links.disclosed, consistent_counts(joined, dictionary))
@@ -331,7 +312,7 @@ def linkage_losses(
 
 
 @dataclass(frozen=True)
-class Objective:
+class Preference:
     """Number to choose by. Raises DisclosureRuleError if it is not finite."""
 
     def __post_init__(self) -> None:
@@ -341,34 +322,28 @@ class Objective:
 
 
 @dataclass(frozen=True)
-class LeastRisk(Objective):
-    """Objective: least loss with at least a utility (eq. 8); ties go to the most utility, then the most steps."""
+class LeastRisk(Preference):
+    """Preference for the least loss with at least a utility (eq. 8); ties go to the most utility, then the most steps."""
 
     utility: float
 
 
 @dataclass(frozen=True)
-class MostUtility(Objective):
-    """Objective: most utility with at most a loss (eq. 7); ties go to the least loss, then the most steps."""
+class MostUtility(Preference):
+    """Preference for the most utility with at most a loss (eq. 7); ties go to the least loss, then the most steps."""
 
     loss: float
 
 
 @dataclass(frozen=True)
-class TradeOff(Objective):
-    """Objective: least loss - lambda * utility (eq. 9); ties go to the most utility, then the most steps.
-
-    price: lambda, the loss that one step of utility is worth.
-    """
+class TradeOff(Preference):
+    """Preference for the least loss - price * utility (eq. 9); ties go to the most utility, then the most steps."""
 
     price: float
 
 
-def score(objective: Objective, loss: FloatArray, utility: FloatArray) -> FloatArray:
-    """Return whether disclosures are not allowed, then two costs, shape (3, n): the lexicographically least is the best.
-
-    Less loss and more utility are never worse.
-    """
+def score(objective: Preference, loss: FloatArray, utility: FloatArray) -> FloatArray:
+    """Return whether disclosures are not allowed, then two costs, shape (3, n): the lexicographically least is the best."""
     match objective:
         case LeastRisk(least):
             costs = [utility < least, loss, -utility]

@@ -71,10 +71,7 @@ choices): the losses less the price of the utility."""
 def _least(
     problem: DecisionProblem, objective: LeastRisk | TradeOff, sizes: CountArray, allowed: BoolArray, start: IndexArray
 ) -> tuple[IndexArray, float | None]:
-    """Return the best levels, those of each record kind by kind, and the bound if they do not reach it.
-
-    problem: one record for each kind. sizes, allowed, start: by kind, as are level vectors.
-    """
+    """Return the best levels, those of each record kind by kind, and the bound if they do not reach it."""
     shares = problem.shares
     choices, prior, bound = _best_choices(problem, objective, start)
     values = [float((costs @ shares).max()) for _, _, costs in choices]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from marginals.errors import InputError
 from marginals.files import resolved
 from marginals.names import number_of
 from marginals.results import plain
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import LinkedTables, linked_tables
@@ -27,13 +28,10 @@ from models.intervals.proofs import (
     BlockRunner,
     Disagreement,
     Explanation,
-    JointContradiction,
     ProvenBounds,
     Term,
     disagreements,
-    estimated_counts,
     explained,
-    joint_contradiction,
     proven_bounds,
 )
 from models.programs.consistent_tables import UNBOUNDED
@@ -47,8 +45,7 @@ class AuditedTables:
     """Facts that tables about the same people tell together.
 
     `unlisted`: of each table, the unknown combinations of its values. `bounds`: None where the tables contradict each
-    other. `reasons`: reasons of some facts, by their place in `facts`. `estimates`: shape (cells,), NaN for none.
-    `together`: tables that contradict each other where no two of them do.
+    other. `reasons`: reasons of some facts, by their place in `facts`.
     """
 
     people: str
@@ -58,8 +55,6 @@ class AuditedTables:
     facts: tuple[Fact, ...]
     disagreements: tuple[Disagreement, ...]
     reasons: dict[int, list[str]]
-    estimates: FloatArray | None
-    together: JointContradiction | None = None
 
     @property
     def is_printed(self) -> BoolArray:
@@ -113,14 +108,13 @@ class AuditedTables:
 
     def as_json(self) -> dict[str, Any]:
         """Facts with their reasons, contradictions, and how much is decided."""
-        linked, together = self.linked, self.together
+        linked = self.linked
         facts = [
             {
                 "kind": fact.kind,
                 "values": linked.named(fact.cell),
                 "published": _ends(fact.published),
                 "proven": _ends(fact.proven),
-                "estimate": None if self.estimates is None else round(float(self.estimates[fact.cell]), 1),
                 "because": self.because(number),
             }
             for number, fact in enumerate(self.facts)
@@ -135,10 +129,6 @@ class AuditedTables:
             }
             for disagreement in self.disagreements
         ]
-        jointly = together and {
-            "tables": [linked.names[table] for table in together.tables],
-            "correction": round(together.correction, 3),
-        }
         return {
             "people": self.people,
             "tables": linked.names[: linked.table_count],
@@ -149,7 +139,6 @@ class AuditedTables:
             "printed": int(self.is_printed.sum()),
             "contradictory": self.bounds is None,
             "contradictions": contradictions,
-            "contradictory_together": jointly,
             "left_out": linked.left_out,
             "facts": facts,
         }
@@ -179,28 +168,18 @@ class Audit:
 
     @property
     def ok(self) -> bool:
-        """Return whether nothing gives cause for concern.
-
-        No more is certain than that people exist, and all is understood, decided and without contradiction. Joint
-        tables that are too large count as undecided.
-        """
+        """Return whether no more follows than that people exist, and all is understood, decided and consistent."""
         more = any(fact.kind is not FactKind.EXISTS for part in self.parts for fact in part.facts)
         is_open = any(part.undecided or part.bounds is None or part.linked.left_out for part in self.parts)
         return not more and not is_open and not self.spec.doubts
 
     @property
     def not_examined(self) -> tuple[NotExamined, ...]:
-        """Parts of the tables of which nothing was concluded.
-
-        First come parts that were not understood, which leave no all-clear.
-        """
+        """Parts of the tables of which nothing was concluded, first those that were not understood."""
         return tuple(_not_examined(self))
 
     def bounds(self) -> "pd.DataFrame":
-        """Bounds of each withheld or rounded cell, one row each.
-
-        `most` is missing where a cell has no upper bound.
-        """
+        """Bounds of each withheld or rounded cell, one row each; `most` is missing without an upper bound."""
         import pandas as pd  # slow to import, and few need it
 
         rows = [{"people": part.people, **row} for part in self.parts for row in part.bounds_of_withheld()]
@@ -294,9 +273,10 @@ def audit(
     >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
     [('recovered', (2, 2))]
     """
-    from marginals.jobs import Jobs  # loaded here: no other command starts processes
+    from marginals.jobs import in_processes, require_jobs  # loaded here: no other command starts processes
 
-    deadline, run = within(seconds), Jobs(jobs)
+    require_jobs(jobs)
+    deadline, run = within(seconds), partial(in_processes, jobs)
     sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
     if spec is None:
         if not tables:
@@ -317,31 +297,9 @@ def audit(
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
-    result = _audit(used, deadline, run)
-    apart = _apart(used, result.parts) if spec is None else None
-    return result if apart is None else _audit(apart, deadline, run)
-
-
-def _audit(spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> Audit:
-    parts = read_tables(spec)
-    spec = replace(spec, doubts=(*(finding for part in parts for finding in part.revealed), *spec.doubts))
-    return Audit(spec, tuple(_audited(part, spec, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
-
-
-def _apart(spec: AuditSpec, parts: Sequence[AuditedTables]) -> AuditSpec | None:
-    # The spec by which each table is read by itself, where two disagree that are guessed to be about the same people.
-    for part in parts:
-        for pair in part.disagreements:
-            one, other = (part.linked.names[table] for table in pair.tables)
-            if one != other:
-                sentence = (
-                    f"Not examined: what the tables tell together, since {one} and {other} disagree on "
-                    f"{cell_name(part.linked, pair.cell)}; each is read by itself."
-                )
-                tables = {path: replace(table, people=path.name) for path, table in spec.tables.items()}
-                doubts = (*spec.doubts, NotExamined("apart", sentence, is_doubt=True))
-                return replace(spec, tables=tables, doubts=doubts)
-    return None
+    parts = read_tables(used)
+    used = replace(used, doubts=(*(finding for part in parts for finding in part.revealed), *used.doubts))
+    return Audit(used, tuple(_audited(part, used, deadline.share(len(parts) - n), run) for n, part in enumerate(parts)))
 
 
 def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
@@ -365,7 +323,7 @@ _EXPLAINED_ROWS = 500
 """Rows of the table of bounds, at most, that are explained though they are no facts."""
 
 _FOR_BOUNDS = 1.1
-"""Share of the time, as a divisor, that the bounds may take; the rest is for estimates and explanations."""
+"""Share of the time, as a divisor, that the bounds may take; the rest is for explanations."""
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -373,13 +331,10 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
     try:
         bounds = proven_bounds(linked, spec.small, deadline.share(_FOR_BOUNDS), run)
     except ContradictionError:
-        pairs = tuple(disagreements(linked))
-        together = None if pairs else joint_contradiction(linked, deadline)
-        return AuditedTables(tables.people, linked, tables.unlisted, None, (), pairs, {}, None, together)
+        return AuditedTables(tables.people, linked, tables.unlisted, None, (), tuple(disagreements(linked)), {})
     names = {classification.name for classification in linked.classifications}
     sensitive = tuple(name for name in spec.sensitive if name in names)
     facts = certain_facts(linked, bounds, FactCriteria(spec.small, spec.protection, sensitive))
-    estimates = estimated_counts(linked, bounds.lower, bounds.upper, deadline.share(4))
     reasons: dict[int, list[str]] = {}
     seen: Counter[FactKind] = Counter()
     for place, fact in enumerate(facts):
@@ -387,7 +342,7 @@ def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: 
         if seen[fact.kind] <= _EXPLAINED and not deadline.is_over:
             most = fact.proven[1] if fact.kind is FactKind.EXISTS else fact.published[1]
             reasons[place] = _reasons(linked, bounds, fact.cell, (fact.published[0], most), fact.proven)
-    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons, estimates)
+    return AuditedTables(tables.people, linked, tables.unlisted, bounds, tuple(facts), (), reasons)
 
 
 def _reasons(
@@ -411,11 +366,7 @@ def cell_name(linked: LinkedTables, cell: int) -> str:
 
 
 def ends_in_words(ends: tuple[int, int]) -> str:
-    """A range of counts.
-
-    >>> ends_in_words((3, 3)), ends_in_words((1, 4)), ends_in_words((2, 2**60)), ends_in_words((0, 2**60))
-    ('3', '1 to 4', '2 or more', 'unknown')
-    """
+    """A range of counts."""
     low, high = ends
     if high >= UNBOUNDED:
         return f"{low:,} or more" if low else "unknown"

@@ -4,20 +4,16 @@ import csv
 import re
 from collections.abc import Sequence
 from io import BytesIO, StringIO
-from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from marginals.errors import InputError
 from marginals.files import bounded_content
 from marginals.tables.opening import reading, require
-from marginals.tables.values import figure_in
 
 MOST_BYTES = 1 << 26
 _MOST_CELLS = 5_000_000
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".parquet", ".pq")
-_LEVELS = 4
-"""Lines of a header, at most."""
 
 _WORDS = {True: "published", False: "suppressed"}
 """Words for statuses, whatever a program writes."""
@@ -70,19 +66,16 @@ def parquet_lines(path: Path) -> list[list[str]]:
 
 
 def arranged(path: Path, rows: list[list[str]]) -> list[list[str]]:
-    """Rows of a table, with one line of names, in the rows of a file.
-
-    Raises InputError for the formats of programs that keep names and sums in other files.
-    """
-    every, rows = rows, [row for row in rows if any(row)]
-    names = [text.partition(":")[0].strip().upper() for text in rows[0]] if rows else []
-    if path.suffix.lower() == ".tab" and all(len(row) > 5 and row[-3] in "SUPME?" for row in rows):
+    """Rows of a file. Raises InputError for formats that keep names and sums in other files."""
+    filled = [row for row in rows if any(row)]
+    names = [text.partition(":")[0].strip().upper() for text in filled[0]] if filled else []
+    if path.suffix.lower() == ".tab" and all(len(row) > 5 and row[-3] in "SUPME?" for row in filled):
         raise _of_program(path, "tau-ARGUS")
     if {"CELLID", "OUTSTATUS"} <= {*names} or {"CELLID", "CONSTRAINTID", "COEFFICIENT"} <= {*names}:
         raise _of_program(path, "G-Confid")
     if "OBS_VALUE" in names and names[0] in ("DATAFLOW", "STRUCTURE", "DATASTRUCTURE"):
-        return _sdmx(path, rows, names)
-    return _unstacked(rows) or every
+        return _sdmx(path, filled, names)
+    return rows
 
 
 def _of_program(path: Path, program: str) -> InputError:
@@ -106,24 +99,6 @@ def _sdmx(path: Path, rows: list[list[str]], names: Sequence[str]) -> list[list[
     tested = [(names.index(name), codes) for name, codes in harmless if name in names]
     statuses = [_WORDS[all(row[n] in codes for n, codes in tested)] for row in texts[1:]]
     return [[*(row[n] for n in dimensions), row[value], status] for row, status in zip(texts, ["status", *statuses])]
-
-
-# pandas: several lines of a header, one for each level of the columns, and then one with the names of the index.
-
-
-def _unstacked(rows: list[list[str]]) -> list[list[str]]:
-    """The rows with one line of a header; empty if they have one already."""
-    ends = [n for n, row in enumerate(rows[: _LEVELS + 1]) if n > 1 and row[-1] == ""]
-    last, stubs = (ends[0], len([*takewhile(bool, rows[ends[0]])])) if ends else (0, 0)
-    upper = rows[0][stubs:] if stubs else []
-    if not all(upper) or len({*upper}) == len(upper) or any(rows[last][stubs:]) or any(map(figure_in, rows[last])):
-        return []
-    levels = [level for level in range(last) if len({*rows[level][stubs:]}) > 1]
-    lines = [[*rows[last][:stubs], *(rows[level][stubs - 1] or f"group {level + 1}" for level in levels), "count"]]
-    for row in rows[last + 1 :]:
-        for n in range(stubs, len(row)):
-            lines.append([*row[:stubs], *(rows[level][n] or rows[0][n] for level in levels), row[n]])
-    return lines
 
 
 def decoded(content: bytes) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import permutations
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,6 @@ from marginals.auditing.published import (
 )
 from marginals.auditing.spec import (
     DOUBT_KEYS,
-    MOST_UNLISTED,
     AttributeSpec,
     AuditSpec,
     LabelledCell,
@@ -37,17 +35,13 @@ from marginals.auditing.spec import (
     labelled_cells,
     revealed,
 )
-from marginals.bundle.content import DESCRIPTOR
-from marginals.bundle.reading import content_of
-from marginals.bundle.snapshot import Snapshot
-from marginals.errors import BundleError, InputError
-from marginals.files import resolved
+from marginals.errors import InputError
+from marginals.files import DESCRIPTOR, resolved
 from marginals.label_sums import BLANK, TOTALS, Hints, LabelReading, is_sum, read_labels
 from marginals.tables.intervals import interval, pieces_of
 from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
-from models.tables.hierarchy import Hierarchy
 
 _FROM_ROUNDED = 81
 """Least number of possible remainders of all counts from which counts without a remainder are taken for rounded."""
@@ -111,18 +105,14 @@ def _key(text: str) -> str:
 
 
 def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpec:
-    """Spec for files, folders, frames, and lists of these. `folder`: where its text is to lie.
-
-    Raises InputError for files that cannot be read, or that do not look like tables of counts.
-    """
+    """Spec for files, folders, frames, and lists of these. `folder`: where its text is to lie. Raises InputError."""
     files = read_all(paths)
-    marginals = _marginals(files)
+    _refuse_marginals(files)
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
     seen: dict[str, set[str]] = {}
     for file in sorted(files, key=lambda file: not count_column(_columns_of(file))):  # long ones name what they show
-        guess = _complete_table(file, marginals[file.path]) if file.path in marginals else _guessed_table(file, seen)
-        tables[file.path], why[file.path] = guess
+        tables[file.path], why[file.path] = _guessed_table(file, seen)
         for name in tables[file.path].attributes:
             seen.setdefault(name, set()).update(file.column(file.header.index(name)))
     tables = {file.path: tables[file.path] for file in files}
@@ -130,9 +120,7 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
     readings: list[Mapping[str, LabelReading]] = []
     is_open = False
     for file in files:
-        if file.path not in marginals:
-            tables[file.path] = _rounded(file, tables[file.path], markers, why[file.path])
-        table = tables[file.path]
+        table = tables[file.path] = _rounded(file, tables[file.path], markers, why[file.path])
         cells = labelled_cells(file, table, markers)
         is_open |= any(cell.interval[0] < cell.interval[1] for cell in cells)
         readings.append(read_labels(_lines(cells, table.every_attribute), _hints(file, table)))
@@ -142,15 +130,9 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
     doubts = [
         doubt
         for file, by_name in zip(files, readings)
-        if file.path not in marginals
         for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
         if is_open or doubt.code not in ("label", "no-total")
     ]
-    complete = {path: levels for path, levels in marginals.items() if tables[path].complete}
-    for name, groups in _groups_of_releases(complete).items():
-        totals = [label for label in attributes[name].totals or () if label != _EVERYTHING]
-        attributes[name] = AttributeSpec((_EVERYTHING, *totals), groups)
-        why[f"attributes.{name}"] = ["the values and groups of the release"]
     spec = AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files={file.path: file for file in files})
     return GuessedSpec(spec, folder, why)
 
@@ -219,58 +201,13 @@ def _is_nested(file: PublishedFile, outer: str, inner: str, readings: Mapping[st
     return has_sums and 1 < len(groups) < len(values) == len(pairs)
 
 
-_EVERYTHING = "*"
-"""Label of all values together in a release of this program."""
-
-_Levels = Mapping[str, tuple[Hierarchy, int]]
-"""Hierarchy and level of each attribute of a marginal."""
-
-
-def _marginals(files: Sequence[PublishedFile]) -> dict[Path, _Levels]:
-    # The files that are marginals in the folder of an intact release.
-    marginals: dict[Path, _Levels] = {}
-    for folder in dict.fromkeys(resolved(file.path).parent for file in files):
-        if folder.name != "marginals" or not (folder.parent / DESCRIPTOR).is_file():
-            continue
-        try:
-            snapshot = Snapshot.of(folder.parent)
-            domain = content_of(snapshot).domain
-        except (BundleError, InputError):
-            continue
-        resources = {folder.parent / resource["path"]: resource for resource in snapshot.descriptor.resources}
-        for file in files:
-            if levels := resources.get(resolved(file.path), {}).get("marginal", {}).get("levels"):
-                marginals[file.path] = {name: (domain.hierarchy(name), level) for name, level in levels.items()}
-    return marginals
-
-
-def _complete_table(file: PublishedFile, levels: _Levels) -> tuple[TableSpec, list[str]]:
-    is_small = prod(hierarchy.size(level) + 1 for hierarchy, level in levels.values()) <= MOST_UNLISTED
-    many = "a marginal of a release with too many cells to list, so nothing is concluded from what it does not list"
-    why = "a marginal of a release of this program: what it does not list has nobody" if is_small else many
-    return TableSpec(file.header[:-1], count=file.header[-1], complete=is_small), [why]
-
-
-def _groups_of_releases(marginals: Mapping[Path, _Levels]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """Groups of the finest values, by attribute. Raises InputError where a label stands for different values."""
-    result: dict[str, dict[str, tuple[str, ...]]] = {}
-    for path, levels in marginals.items():
-        for name, (hierarchy, level) in levels.items():
-            members: dict[str, tuple[str, ...]] = {}
-            for row in hierarchy.rows():
-                label = row[level].strip()
-                members[label] = (*members.get(label, ()), row[0].strip())
-            bases = {label.strip() for label in hierarchy.labels[0]}
-            groups = result.setdefault(name, {})
-            for label, values in members.items():
-                if (label in bases and values != (label,)) or groups.get(label, values) != values:
-                    raise InputError(
-                        f"{path.name}: the label {label!r} of {name!r} stands for different values at two levels; audit "
-                        "the tables of one level, or write a spec"
-                    )
-                if values != (label,):
-                    groups[label] = values
-    return result
+def _refuse_marginals(files: Sequence[PublishedFile]) -> None:
+    for folder, name in ((resolved(file.path).parent, file.name) for file in files):
+        if folder.name == "marginals" and (folder.parent / DESCRIPTOR).is_file():
+            raise InputError(
+                f"{name} is a table of the release {folder.parent.name}, whose levels are no guess: marginals attack "
+                f"{folder.parent.name} says what it tells. Beside other tables, write a spec with complete = true for it"
+            )
 
 
 def _guessed_table(file: PublishedFile, seen: Mapping[str, set[str]]) -> tuple[TableSpec, list[str]]:
@@ -458,10 +395,7 @@ class _Column:
 
     @property
     def is_blank(self) -> bool:
-        """Return whether all counts of the column may be withheld.
-
-        Such a column has a name, no text, and is named neither a note nor a status.
-        """
+        """Return whether all counts of the column may be withheld."""
         return bool(self.name) and self.has_counts and not self.filled and not _NOT_BLANK.fullmatch(self.name)
 
     @cached_property
@@ -601,14 +535,13 @@ def _tell_alike(one: Sequence[str], other: Sequence[str]) -> bool:
 # Columns that say which counts are withheld, as programs and offices write them.
 
 
-_STEP = re.compile(r"(?i).*(?:primary|secondary|unsafe|forced|sensitive).*")
-_FINAL = re.compile(r"(?i)(?:out|sdc|final)[_ ]?status|(?!.*(?:primary|secondary)).*suppress.*")
 _HIDES = re.compile(
     r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
 )
 _SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
 _YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
-_CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
+_FLAGS = [(_HIDES, _NO, _YES), (_SHOWS, _YES, _NO)]
+_CODES = [
     (re.compile(name), frozenset(printed.split(" ")), frozenset(withheld.split()))
     for name, printed, withheld in (
         (".*", "s z ", "u x"),  # sdcTable
@@ -630,45 +563,38 @@ _CODES: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]] = [
 def _withheld(
     statuses: Sequence[_Column], counts: Sequence[_Column], left_out: dict[str, str]
 ) -> dict[str, tuple[str, ...]]:
-    # Only a column of the last step counts, if there is one: earlier steps say why.
     is_hidden = [all(count is None for count in row) for row in zip(*(column.counts for column in counts))]
-    by_rank = {
-        column.name: 0 if _FINAL.fullmatch(column.name) else 1 + bool(_STEP.fullmatch(column.name))
-        for column in statuses
-    }
     withheld: dict[str, tuple[str, ...]] = {}
-    last = None
-    for column in sorted(statuses, key=lambda column: by_rank[column.name]):
+    for column in statuses:
         codes, is_known = _withholding(column, is_hidden)
-        if last is not None and by_rank[column.name] > last:
-            left_out[column.name] = _DIAGNOSIS
-            continue
-        if is_known:
-            last = by_rank[column.name]
-            left_out[column.name] = _SHOWN
         if codes:
             withheld[column.name] = codes
-            if is_known:
-                del left_out[column.name]
+        if is_known and codes:
+            del left_out[column.name]
+        elif is_known:
+            left_out[column.name] = _SHOWN
     return withheld
 
 
 def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
     # Texts that withhold a count, and whether that is certain; if not, all that may.
     texts = dict.fromkeys(column.texts)
-    hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
-    printed = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
-    lower = {text: text.lower() for text in texts}
-    readings = [
-        frozenset(text for text in texts if text in of_withheld or lower[text] in of_withheld)
-        for name, of_shown, of_withheld in _CODES
-        if name.fullmatch(column.name) and all({text, lower[text]} & (of_shown | of_withheld) for text in texts)
-    ]
-    if not readings and {*lower.values()} <= _YES | _NO:
-        readings += [frozenset(text for text in texts if lower[text] in _YES)] * bool(_HIDES.fullmatch(column.name))
-        readings += [frozenset(text for text in texts if lower[text] in _NO)] * bool(_SHOWS.fullmatch(column.name))
-    readings = [codes for codes in dict.fromkeys(readings) if hidden <= codes]
+    hidden, printed = (
+        {text for text, is_so in zip(column.texts, is_hidden) if is_so is wanted} for wanted in (True, False)
+    )
+    readings = _readings(column, _CODES) or _readings(column, _FLAGS)
+    readings = {codes for codes in readings if hidden <= codes}
     if not readings and hidden and not hidden & printed:
-        readings = [frozenset(hidden)]
+        readings = {frozenset(hidden)}
     codes = frozenset(hidden).union(*readings)
     return tuple(text for text in texts if text in codes), len(readings) == 1
+
+
+def _readings(
+    column: _Column, table: Sequence[tuple[re.Pattern[str], frozenset[str], frozenset[str]]]
+) -> set[frozenset[str]]:
+    return {
+        frozenset(text for text in column.texts if {text, text.lower()} & withheld)
+        for name, printed, withheld in table
+        if name.fullmatch(column.name) and all({text, text.lower()} & (printed | withheld) for text in column.texts)
+    }

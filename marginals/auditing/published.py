@@ -65,10 +65,7 @@ class PublishedFile:
 
     @cached_property
     def decimal(self) -> str:
-        """Decimal sign, where the table shows it.
-
-        It is the comma if points stand between thousands; else empty.
-        """
+        """The comma if points stand between thousands; else empty."""
         german = NumberFormat(",", ".")
         cells = (text for row in self.rows for text in row[1:])
         return "," if any(text.count(".") > 1 and german.is_number(text) for text in cells) else ""
@@ -79,10 +76,7 @@ class PublishedFile:
 
 
 def read_all(tables: Iterable[Any]) -> list[PublishedFile]:
-    """Tables in files, folders, frames and lists of these.
-
-    Raises InputError as `read_published` does, and for a table that is named twice.
-    """
+    """Tables in files, folders, frames and lists of these. Raises InputError."""
     files: list[PublishedFile] = []
     for table in tables:
         if is_frame(table):
@@ -98,11 +92,7 @@ def read_all(tables: Iterable[Any]) -> list[PublishedFile]:
 
 
 def read_published(path: Path) -> PublishedFile:
-    """Published table, without title, notes and empty lines; of a spreadsheet the first sheet that has rows with
-    numbers.
-
-    Raises InputError for a file that cannot be read, without a header, with a column name twice, or too long a row.
-    """
+    """Published table without title, notes and empty lines, of a spreadsheet the first sheet with numbers."""
     try:
         is_sheet = path.suffix.lower() in _SPREADSHEETS
         table = arranged(path, _sheet(path) if is_sheet else _csv(path))
@@ -277,13 +267,7 @@ class Rounding(Enum):
     UNKNOWN = "unknown"
 
     def before(self, rounded: int, base: int) -> Interval:
-        """Range of counts that are rounded to a count; to the nearest: with both ends where a count lies in the middle.
-
-        Unknown rounding gives any count, since how far a count may be changed is nowhere declared.
-
-        >>> Rounding.NEAREST.before(10, 5), Rounding.NEAREST.before(0, 3), Rounding.RANDOM.before(10, 5)
-        ((8, 12), (0, 1), (6, 14))
-        """
+        """Range of counts that are rounded to a count; any if the rounding is unknown."""
         if self is Rounding.UNKNOWN:
             return UNKNOWN
         below, above = {
@@ -297,10 +281,7 @@ class Rounding(Enum):
 
 @dataclass(frozen=True)
 class CellTexts:
-    """Meaning of the texts of a table's cells.
-
-    `base`: base of rounding; 1 for exact counts. `noise`: how far counts may be changed.
-    """
+    """Meaning of the texts of cells. `base`: of rounding, 1 for exact counts. `noise`: how far counts may be changed."""
 
     markers: Mapping[str, Interval] = field(default_factory=dict)
     base: int = 1
@@ -309,12 +290,7 @@ class CellTexts:
     noise: int = 0
 
     def interval(self, text: str) -> Interval | None:
-        """Range of counts that a text means; None where it has no meaning.
-
-        >>> texts = CellTexts({"*": (0, 9), "<5": (1, 4)})
-        >>> [texts.interval(text) for text in ("1,234", "<5", "10-14", "*", "?")]
-        [(1234, 1234), (1, 4), (10, 14), (0, 9), None]
-        """
+        """Range of counts that a text means; None where it has no meaning."""
         text = text.strip()
         if text in self.markers:
             return self.markers[text]
@@ -341,11 +317,7 @@ _OF_PERCENT = re.compile(r"(?i)\s*[(\[,]?\s*(?:%|per ?cent|pct|percentage)\s*[)\
 
 
 def without_percent(label: str) -> str:
-    """Value that a column of percentages is about.
-
-    >>> without_percent("Female %"), without_percent("Male (percent)"), without_percent("65+")
-    ('Female', 'Male', '65+')
-    """
+    """Value that a column of percentages is about."""
     return _OF_PERCENT.sub("", label) or label
 
 
@@ -354,11 +326,7 @@ _MOST_PERCENT = 1000
 
 
 def share_of(text: str, total: Interval) -> Interval | None:
-    """Range of counts that a rounded percentage of a total means; None where the text is no percentage.
-
-    >>> share_of("12.5%", (80, 80)), share_of("33", (10, 10))
-    ((10, 10), None)
-    """
+    """Range of counts that a rounded percentage of a total means; None where the text is no percentage."""
     figure = figure_in(text)
     if figure is None or not 0 <= figure.number < _MOST_PERCENT:
         return None

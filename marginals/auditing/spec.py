@@ -207,14 +207,8 @@ def read_spec(path: Path) -> AuditSpec:
         raise InputError(f"{path.name}: {error}") from None
 
 
-def _hint(key: str, keys: Iterable[str]) -> str:
-    if key.endswith(".absent"):
-        return "write complete = true for a table that leaves out only cells without people"
-    return suggested(key, list(keys), "known are")
-
-
 def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
-    check_keys(content, SPEC_KEYS, hint=_hint)
+    check_keys(content, SPEC_KEYS)
     for key, kind in SPEC_KEYS.items():
         if key in content or kind.required:
             kind.check(key, content.get(key))
@@ -229,15 +223,14 @@ def _spec(folder: Path, content: Mapping[str, Any]) -> AuditSpec:
         },
         sensitive=tuple(content.get("sensitive", ())),
         doubts=tuple(
-            NotExamined(**section(doubt, "doubts", DOUBT_KEYS, _hint), is_doubt=True)
-            for doubt in content.get("doubts", ())
+            NotExamined(**section(doubt, "doubts", DOUBT_KEYS), is_doubt=True) for doubt in content.get("doubts", ())
         ),
         **limits,
     )
 
 
 def _table_spec(where: str, content: object) -> TableSpec:
-    values = section(content, where, TABLE_KEYS, _hint)
+    values = section(content, where, TABLE_KEYS)
     if ("count" in values) == ("across" in values):
         raise InputError(f"{where} needs one of the keys count (a column of counts) and across (what the header shows)")
     if values.get("complete") and values.get("scope"):
@@ -251,7 +244,7 @@ def _table_spec(where: str, content: object) -> TableSpec:
 
 
 def _attribute(where: str, content: object) -> AttributeSpec:
-    values = section(content, where, ATTRIBUTE_KEYS, _hint)
+    values = section(content, where, ATTRIBUTE_KEYS)
     totals = tuple(values["totals"]) if "totals" in values else None
     return AttributeSpec(totals, _tuples(values.get("groups", {})), values.get("others", False))
 

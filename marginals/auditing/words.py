@@ -102,9 +102,5 @@ def contradiction_lines(part: AuditedTables) -> Iterator[str]:
         else:
             sentence = f"{one} and {other} disagree on {whose}: {first} and {second}"
         yield f"  {sentence}; a gap of {disagreement.gap:,}"
-    if part.together is not None:
-        names = ", ".join(part.linked.names[table] for table in part.together.tables)
-        change = f"{part.together.correction:,.4g}"
-        yield f"  Not two of them, but these together: {names}. Their counts must be changed by {change} in all, at least."
-    elif not part.disagreements:
+    if not part.disagreements:
         yield "  No two of them do; only several together. Check rounding, markers and totals in the spec."

@@ -141,10 +141,7 @@ class BundleContent:
     def without_impossible(
         self, claim: Claim | None = None, pairs: Sequence[ImpossiblePair] = (), collection: Collection | None = None
     ) -> Collection:
-        """Published marginals, or a collection, with the cells of the impossible pairs, or of other pairs, ruled out.
-
-        May raise CriterionError.
-        """
+        """Published marginals, or a collection, without the cells of impossible pairs. May raise CriterionError."""
         counted = {name for name, numbers in self.known_labels.items() if max(numbers.values()) > 1}
         occurring = [name for name in self.domain.attributes if self.labels is None or name in counted]
         if not isinstance(claim, MinCell):  # which is about values behind labels, too
@@ -198,10 +195,7 @@ class BundleContent:
 
     @cached_property
     def information(self) -> float | None:
-        """Nats by which the maximum-entropy distribution of the core differs from independence, rounded as in a bundle.
-
-        With further tables it is a lower bound. None where the core has no junction tree.
-        """
+        """Nats of the core beyond independence, rounded as in a bundle; None without a junction tree."""
         if not self.collection.is_decomposable:
             return None
         return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS) + 0.0  # never -0.0
@@ -365,22 +359,6 @@ MAX_RULES = 20
 MAX_PAIRS = 1000
 """Most impossible pairs."""
 MAX_ROWS = 10**15
-
-
-class Published(Protocol):
-    """Public part of a release: its marginals."""
-
-    @property
-    def collection(self) -> Collection:
-        """Published marginals; beside further tables the core."""
-
-    @property
-    def everything(self) -> Collection:
-        """Published marginals, further tables too."""
-
-    @property
-    def least_count(self) -> int:
-        """Largest count of rows that some claim guarantees; 1 where none does."""
 
 
 class Released(Protocol):

@@ -35,12 +35,7 @@ class Imprint:
 
     @classmethod
     def of(cls, content: object) -> "Imprint":
-        """Read the entries of a config or a descriptor; other entries are left aside. Raises InputError as a new one
-        does.
-
-        >>> Imprint.of({"publisher": "City of Ulm", "path": "census.csv"}).publisher
-        'City of Ulm'
-        """
+        """Read the entries of a config or a descriptor; other entries are left aside. Raises InputError."""
         if not isinstance(content, Mapping):
             raise InputError(
                 "the imprint of a release says of publisher, date, contact and licence a line of text each"

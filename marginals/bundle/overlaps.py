@@ -50,9 +50,7 @@ THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", 
 
 
 class LabelOverlaps(NamedTuple):
-    """Values that overlap, of attributes that are generalized differently. `unclear`: attributes whose labels do not
-    tell.
-    """
+    """Values that overlap, and the attributes whose labels do not tell it."""
 
     pairs: Overlaps
     unclear: tuple[str, ...]
@@ -72,13 +70,7 @@ def label_overlaps(earlier: Collection, later: Collection) -> LabelOverlaps:
 
 
 def overlapping_values(one: Hierarchy, other: Hierarchy) -> tuple[IndexArray, bool]:
-    """Base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all overlaps.
-
-    >>> ages, bands = Hierarchy.flat(["20-29", "30-39", "missing"]), Hierarchy.flat(["missing", "20-24", "25 and over"])
-    >>> pairs, is_clear = overlapping_values(ages, bands)
-    >>> sorted(zip(*pairs.tolist())), is_clear
-    ([(0, 1), (0, 2), (1, 2), (2, 0)], True)
-    """
+    """Base values of two hierarchies that overlap, shape (2, pairs), and whether labels tell all overlaps."""
     tell_all = set(one.labels[0]) == set(other.labels[0])
     there, back = _namesakes(one, other, tell_all), _namesakes(other, one, tell_all)
     pairs = dict.fromkeys((code, partner) for code, partners in there.items() for partner in partners)
@@ -141,10 +133,7 @@ def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range
 
 
 def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
-    """Pairs of names, one of each release, that may be of one column, those that are spelled alike first.
-
-    `is_one_table`: whether the releases agree on all attributes of the same name.
-    """
+    """Pairs of names, one of each release, that may be of one column, those that are spelled alike first."""
     first, second = (
         {name: _column(content.collection, name) for name in filter(content.collection.shows, content.roles)}
         for content in (one, other)

@@ -108,19 +108,12 @@ def _check_keys(where: str, content: Mapping[str, Any], keys: Keys) -> None:
 
 
 def read_bundle(folder: Path, deadline: Deadline = NEVER) -> BundleContent:
-    """Read the content of the bundle in a folder.
-
-    `deadline`: of later computations. Reading itself goes on until all is read. Raises InputError where the folder
-    holds no bundle, and BundleError, naming the file, where it holds a bad one.
-    """
+    """Read the bundle in a folder. `deadline`: of later computations. Raises InputError or BundleError."""
     return content_of(Snapshot.of(folder), deadline)
 
 
 def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
-    """Read the content of a bundle, after a check of everything in it that can be wrong, its report aside.
-
-    Raises BundleError, naming the file.
-    """
+    """Read the content of a bundle, after a check of everything in it but its report. Raises BundleError."""
     package, release = snapshot.descriptor.package, snapshot.descriptor.release
     _check_form(package)
     _check_keys("release", release, RELEASE_KEYS)
@@ -345,10 +338,7 @@ def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels 
 
 
 def _where(release: Mapping[str, Any], collection: Collection) -> str:
-    """Part of a table that is counted, empty for all. Raises BundleError if values outside of it are counted.
-
-    Nothing can be compared for an attribute that no marginal shows, nor for values that the release does not name.
-    """
+    """Part of a table that is counted, empty for all. Raises BundleError if values outside of it are counted."""
     if "where" not in release:
         return ""
     with _naming("release.where: "):
@@ -430,10 +420,7 @@ _IS_NAME = re.compile(r"[\w./ -]{0,200}")
 
 
 def unjudged(package: Mapping[str, Any]) -> Iterator[str]:
-    """Keys of a descriptor, and the files that it declares, that may have any content and are checked by nobody.
-
-    Keys with the same entry in every release are not among them.
-    """
+    """Keys of a descriptor, and the files that it declares, that may have any content and are checked by nobody."""
     checked = PACKAGE | dict.fromkeys(("title", "resources", "release"), ...)
     yield from (key for key, value in package.items() if key not in checked or checked[key] not in (..., value))
     yield from _unknown("release", package["release"], _RELEASE)

@@ -8,11 +8,9 @@ time.
 
 import binascii
 import hashlib
-import os
 import re
 import secrets
 from base64 import b64decode
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -27,10 +25,10 @@ SIGNATURE = "datapackage.json.minisig"
 _COMMENT = "anonymized marginals"
 _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
 
-# A public key: "Ed", the number, the point. A secret key: "Ed", how its second part is encrypted ("Sc", by scrypt, or two
-# zeros), "B2", salt, costs; then, encrypted: the number, the seed, the point, a checksum.
+# A public key: "Ed", the number, the point. A secret key without a password: the head, 48 zeros, the number, the seed, the
+# point, 32 zeros.
+_HEAD = b"Ed\0\0B2"
 _SIGNED_HASH, _SIGNED_FILE = b"ED", b"Ed"
-_SCRYPT, _PLAIN = b"Sc", b"\0\0"
 _OPERATIONS, _MEMORY = 1 << 25, 1 << 30
 """Costs of a guess of a password, in the terms of libsodium: those that minisign writes."""
 
@@ -87,16 +85,12 @@ class SecretKey:
 
         return Ed25519PrivateKey.from_private_bytes(self.seed).sign(content)
 
-    def files(self, password: str = "") -> tuple[bytes, bytes]:
-        """Contents of the files of this key and of its public key. `password`: encrypts the first; empty for none."""
+    @property
+    def files(self) -> tuple[bytes, bytes]:
+        """Contents of the files of this key and of its public key."""
         text = f"{_UNTRUSTED}minisign public key {int.from_bytes(self.number, 'little'):X}\n{self.public.text}\n"
-        content = self.number + self.seed + self._point
-        head, checksum = b"Ed" + _PLAIN + b"B2" + bytes(48), bytes(32)
-        if password:
-            costs = b"".join(cost.to_bytes(8, "little") for cost in (_OPERATIONS, _MEMORY))
-            head, checksum = b"Ed" + _SCRYPT + b"B2" + secrets.token_bytes(32) + costs, _checksum(content)
-        content = _crypted(head, content + checksum, password) if password else content + checksum
-        return f"{_UNTRUSTED}minisign encrypted secret key\n{_encoded(head + content)}\n".encode(), text.encode()
+        content = _HEAD + bytes(48) + self.number + self.seed + self._point + bytes(32)
+        return f"{_UNTRUSTED}minisign encrypted secret key\n{_encoded(content)}\n".encode(), text.encode()
 
 
 def new_key(path: Path) -> SecretKey:
@@ -116,72 +110,20 @@ def public_key(key: str | Path) -> PublicKey:
         raise InputError(printable(f"{text} holds no public key of minisign, as publish --new-key writes it")) from None
 
 
-def asked_password(path: Path) -> str:
-    """Password of a key that somebody types at the terminal. Raises InputError without one."""
-    from getpass import getpass  # few need it
-
-    if not (os.isatty(0) and os.isatty(2)):
-        raise InputError(
-            printable(f"{path} has a password, and there is no terminal to ask for it")
-            + "; sign at a terminal, or with a key without a password (publish --new-key makes one)"
-        )
-    try:
-        return getpass("Password: ")
-    except EOFError:
-        raise InputError("no password was given") from None
-
-
-def secret_key(path: str | Path, password: Callable[[Path], str] = asked_password) -> SecretKey:
-    """Secret key in a file, ready to sign.
-
-    Raises InputError where there is none, where it was damaged, or where the password is wrong. `password`: asked for
-    that of the file, if it has one.
-    """
+def secret_key(path: str | Path) -> SecretKey:
+    """Secret key in a file. Raises InputError where there is none, or where it has a password or was damaged."""
     path = Path(path)
-    key = _secret_content(path)
-    head, content = key[:54], key[54:]
-    if key[2:4] == _SCRYPT:
-        content = _crypted(head, content, password(path))
-        if content[72:] != _checksum(content[:72]):
-            raise InputError(printable(f"the password is wrong, or the key in {path} was damaged"))
-    secret = SecretKey(resolved(path), content[:8], content[8:40])
-    if secret.public.text != _encoded(b"Ed" + content[:8] + content[40:72]):
+    content = _decoded(_second_line(path))
+    if len(content) != 158 or content[:2] + content[4:6] != b"EdB2" or content[2:4] not in (b"Sc", b"\0\0"):
+        raise InputError(printable(f"{path} is no secret key of minisign; publish --new-key makes one"))
+    if not content.startswith(_HEAD):
+        raise InputError(
+            printable(f"{path} has a password; take it off by minisign -C -W -s {path}, or make another key")
+        )
+    secret = SecretKey(resolved(path), content[54:62], content[62:94])
+    if secret.public.text != _encoded(b"Ed" + content[54:62] + content[94:126]):
         raise InputError(printable(f"the secret key in {path} was damaged; restore it from a copy"))
     return secret
-
-
-def has_password(path: Path) -> bool:
-    """Return whether the secret key in a file has a password. Raises InputError where there is no key."""
-    return _secret_content(path)[2:4] == _SCRYPT
-
-
-def _secret_content(path: Path) -> bytes:
-    key = _decoded(_second_line(path))
-    if len(key) != 158 or key[:2] != b"Ed" or key[2:4] not in (_SCRYPT, _PLAIN) or key[4:6] != b"B2":
-        raise InputError(printable(f"{path} is no secret key of minisign; publish --new-key makes one"))
-    return key
-
-
-def _crypted(head: bytes, content: bytes, password: str) -> bytes:
-    # the second part of a secret key, encrypted or decrypted; costs are turned to parameters of scrypt as libsodium does
-    operations, memory = (int.from_bytes(cost, "little") for cost in (head[38:46], head[46:54]))
-    operations = max(operations, 1 << 15)
-    most = operations // 32 if operations < memory // 32 else memory // 1024
-    n = 1 << max((most // 2).bit_length(), 1)
-    p = 1 if operations < memory // 32 else max(min(operations // 4 // n, 0x3FFFFFFF) // 8, 1)
-    if n > 1 << 20 or p > 16:
-        raise InputError("the secret key says that its password takes more time or memory to check than there is")
-    try:
-        stream = hashlib.scrypt(
-            password.encode("utf-8", "surrogateescape"), salt=head[6:38], n=n, r=8, p=p, maxmem=(1 << 31) - 1, dklen=104
-        )
-    except (ValueError, MemoryError):
-        raise InputError(f"checking the password takes {n >> 10:,} MB of memory, which are not there") from None
-    return bytes(byte ^ pad for byte, pad in zip(content, stream))
-
-
-def _checksum(content: bytes) -> bytes:
-    return hashlib.blake2b(b"Ed" + content, digest_size=32).digest()
 
 
 def signature_of(descriptor: bytes, key: SecretKey) -> bytes:

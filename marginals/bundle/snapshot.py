@@ -36,10 +36,7 @@ _PAGE = "text/html"
 
 @dataclass(frozen=True)
 class Descriptor:
-    """The file datapackage.json. Raises BundleError unless its bytes describe a release of this format.
-
-    `content`: its bytes. `package`: their JSON.
-    """
+    """The file datapackage.json: its bytes, and their JSON. Raises BundleError unless they describe a release."""
 
     content: bytes
     package: Mapping[str, Any] = field(init=False, compare=False, repr=False)
@@ -283,10 +280,7 @@ class Snapshot:
         return self.others
 
     def check_undeclared(self) -> None:
-        """Raise BundleError naming a file in the folder that the descriptor does not declare, if there is one.
-
-        A reader of all files of a folder would take it for published. Opening a bundle reads only declared files.
-        """
+        """Raise BundleError naming a file in the folder that the descriptor does not declare, if there is one."""
         if paths := self.undeclared:
             more = f", nor {len(paths) - 1} others that were looked at" if len(paths) > 1 else ""
             problem = f"{DESCRIPTOR} does not declare it{more}; remove what is no part of the release"
@@ -294,9 +288,7 @@ class Snapshot:
 
     @property
     def is_sealed(self) -> bool:
-        """Return whether there is a seal, which must be right; bundles of other programs may have none. Raises
-        BundleError.
-        """
+        """Return whether there is a seal. Raises BundleError for a wrong one."""
         if (seal := self._file_or_none(SEAL)) is not None:
             check_seal(seal, self.descriptor.content)
         return seal is not None
@@ -349,10 +341,7 @@ _MOST = 1000
 
 
 def _undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
-    """Paths in a folder that are not declared.
-
-    Of a folder without a declared file it gives only the name, so time is bounded.
-    """
+    """Paths that are not declared; of a folder without a declared file only its name, so that time is bounded."""
     files = {PurePosixPath(path) for path in declared}
     folders = {parent for file in files for parent in file.parents}
 

@@ -1,25 +1,22 @@
 """Several bundles together: of one table, or of a table that changed in between."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from functools import cached_property
-from itertools import combinations, pairwise, product
-from math import prod
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from checks.attacks.knowledge import Knowledge, Levels, certainly_small
+from checks.attacks.knowledge import Levels
 from checks.changes import CRITERION, CellDifference, Narrowing, difference, every_cell
-from checks.claims import VERIFIED, Claim, CountClaim, KCombinatorial, MinCell, Register
+from checks.claims import VERIFIED, Claim, CountClaim, Register
 from checks.combinatorial import ToldByLabels
-from checks.finding import DECISIVE, Algorithm, Finding, Verdict, WorstClass
-from marginals.bundle.content import BundleContent, Published, model_of
+from checks.finding import DECISIVE, Algorithm, Finding, Verdict
+from marginals.bundle.content import BundleContent, model_of
 from marginals.bundle.overlaps import (
-    MOST_PAIRS,
     THE_REST,
     LabelOverlaps,
     counted_hierarchy,
@@ -34,14 +31,12 @@ from marginals.names import number_of
 from marginals.published_values import CountedHierarchy, Part, inside_all
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
-from models.arrays import FloatArray, IndexArray
 from models.errors import HierarchyError, MarginalsError
-from models.graphs.junction_tree import Collection, Support
-from models.inference.frechet_bounds import FrechetBounds
+from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
-from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, pack
+from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models.tables.hierarchy import Domain, Hierarchy
 
 if TYPE_CHECKING:
     from marginals.tables.table import Table
@@ -132,10 +127,7 @@ def _merged(one: CountedHierarchy, other: CountedHierarchy) -> CountedHierarchy 
 
 
 def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
-    """Return the same marginals over hierarchies that hold those of the collection.
-
-    Raises MarginalsError where a hierarchy does not hold its own.
-    """
+    """Return the same marginals over hierarchies that hold those of the collection. Raises MarginalsError."""
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
     levels = _common_levels(collection, hierarchies)
     return _collection([recoded(table, domain, levels) for table in collection.tables])
@@ -158,9 +150,7 @@ def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHier
 
 
 def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
-    """Return the same table in another domain. `levels`: for each attribute the levels of the domain that correspond to
-    its own.
-    """
+    """Return the same table in another domain. `levels`: those of the domain for each level of an attribute."""
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
         level = table.margin[attribute]
@@ -183,11 +173,8 @@ class OverTable(NamedTuple):
         return model_of(self.everything, self.core)
 
 
-def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]":
-    """Marginals over the hierarchies of their table, and the table with the names of the release for fitted groups.
-
-    Raises InputError for another table.
-    """
+def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Table]":
+    """Marginals over the hierarchies of their table, and that with the release's names. Raises InputError."""
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
     everything = published.everything
     if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
@@ -209,7 +196,7 @@ def over_table(published: Published, truth: "Table") -> "tuple[OverTable, Table]
     return OverTable(collection, core), truth
 
 
-def _named_as(published: Published, truth: "Table") -> "Table":
+def _named_as(published: BundleContent, truth: "Table") -> "Table":
     renamed = {}
     for name, naming in truth.naming.items():
         if not published.everything.shows(name):
@@ -224,213 +211,10 @@ def _named_as(published: Published, truth: "Table") -> "Table":
     return replace(truth.with_hierarchies(renamed), naming=truth.naming) if renamed else truth
 
 
-# Atoms: the pieces into which the published values of an attribute cut each other, where releases differ in them. Of
-# 20-29 and 30-39 in one release and 15-24 and 25-34 in another, 20-24, 25-29 and 30-34 are atoms.
-
-Grouping = tuple[Hierarchy, int]
-"""Hierarchy of a release for the attribute, and the finest level that it publishes."""
-
-
-@dataclass(frozen=True, eq=False)
-class Atoms:
-    """Possible combinations of values: codes at each release's finest published level, ascending.
-
-    `codes`: shape (releases, atoms). `weights`: the number of base values of each atom, shape (atoms,).
-    """
-
-    codes: IndexArray
-    weights: FloatArray
-    labels: tuple[str, ...]
-
-
-def atoms_of(parts: Sequence[Grouping]) -> Atoms | None:
-    """Atoms of an attribute; None where the labels do not tell how its values overlap."""
-    if prod(hierarchy.size(level) for hierarchy, level in parts) > MOST_PAIRS:
-        return None
-    return _on_a_line(parts) or _of_base_values(parts)
-
-
-def _on_a_line(parts: Sequence[Grouping]) -> Atoms | None:
-    named = [values for hierarchy, level in parts if (values := _named(hierarchy, level)) is not None]
-    ranges = [numbers for values in named for value in values for numbers in value]
-    are_whole = all(map(_is_whole, ranges))
-    are_half_open = all(numbers.high.is_finite() and not numbers.with_high for numbers in ranges)
-    if len(named) < len(parts) or not (are_whole or are_half_open):
-        return None
-    meanings = [
-        sorted(
-            (numbers.low, numbers.high + int(numbers.with_high), code) for code, v in enumerate(values) for numbers in v
-        )
-        for values in named
-    ]
-    if any(one[1] > other[0] for meaning in meanings for one, other in pairwise(meaning)):
-        return None  # values of one level do not overlap; labels that seem to are none of numbers
-    pieces: dict[tuple[int, ...], list[tuple[Decimal, Decimal]]] = {}
-    for low, high in pairwise(sorted({end for meaning in meanings for value in meaning for end in value[:2]})):
-        codes = tuple(code for meaning in meanings for begin, end, code in meaning if begin <= low < end)
-        if len(codes) == len(parts):
-            intervals = pieces.setdefault(codes, [])
-            intervals.append((intervals.pop()[0] if intervals and intervals[-1][1] == low else low, high))
-    atoms = dict(sorted(pieces.items()))
-    if not atoms:
-        return None
-    codes_of = np.array([*atoms])
-    widths = np.array([float(sum(high - low for low, high in numbers)) for numbers in atoms.values()])
-    if np.isinf(widths).any():
-        if not _weights_cancel(codes_of):
-            return None
-        widths = np.ones(len(atoms))
-    return Atoms(codes_of.T, widths, tuple(_label(numbers, are_whole) for numbers in atoms.values()))
-
-
-def _named(hierarchy: Hierarchy, level: int) -> list[list[Range]] | None:
-    """Numbers of each value of a level, by its label or those of its base values; None if unknown."""
-    above = hierarchy.lift(0, level)
-    own_numbers, base_numbers = numbers_of(hierarchy, level), numbers_of(hierarchy)
-    named: list[list[Range]] = []
-    for code, range_of_label in enumerate(own_numbers):
-        ranges = (
-            [range_of_label]
-            if _begins(range_of_label)
-            else [base_numbers[base] for base in np.flatnonzero(above == code)]
-        )
-        finite = [numbers for numbers in ranges if numbers is not None and _begins(numbers)]
-        if len(finite) < len(ranges):
-            return None
-        named.append(sorted(finite))
-    return named
-
-
-def _begins(numbers: Range | None) -> bool:
-    return numbers is not None and numbers.low.is_finite() and numbers.with_low and not numbers.is_empty
-
-
-def _is_whole(numbers: Range) -> bool:
-    ends = [numbers.low, *([numbers.high] if numbers.with_high else [])]
-    return all(end == end.to_integral_value() for end in ends) and (numbers.with_high or not numbers.high.is_finite())
-
-
-def _label(pieces: Sequence[tuple[Decimal, Decimal]], are_whole: bool) -> str:
-    if not are_whole:
-        return "|".join(f"{low:f}-<{high:f}" for low, high in pieces)
-    ends = {low: "+" if not high.is_finite() else "" if low == high - 1 else f"-{high - 1:f}" for low, high in pieces}
-    return "|".join(f"{low:f}{end}" for low, end in ends.items())
-
-
-def _of_base_values(parts: Sequence[Grouping]) -> Atoms | None:
-    names = parts[0][0].labels[0]
-    if any({*hierarchy.labels[0]} != {*names} for hierarchy, _ in parts):
-        return None
-    above = [dict(zip(hierarchy.labels[0], hierarchy.lift(0, level).tolist())) for hierarchy, level in parts]
-    members: dict[tuple[int, ...], list[str]] = {}
-    for label in names:
-        members.setdefault(tuple(code_of[label] for code_of in above), []).append(label)
-    codes = sorted(members)
-    weights = np.array([float(len(members[code])) for code in codes])
-    return Atoms(np.array(codes).T, weights, tuple("|".join(members[code]) for code in codes))
-
-
-def _weights_cancel(codes: IndexArray) -> bool:
-    # any weights of atoms are then products of weights of the releases' values, which maximum entropy absorbs
-    columns = [np.eye(column.max() + 1)[column] for column in codes.T]
-    return int(np.linalg.matrix_rank(np.hstack(columns))) == len(codes)
-
-
-# The common refinement: an attribute that is generalized differently becomes one for each way, `age (first)` and `age
-# (second)`, which every row has at once; the atoms say which of their values go together.
-
-
-@dataclass(frozen=True, eq=False)
-class CommonRefinement:
-    """Several bundles as one, in which an attribute occurs once for each way to generalize it (`parts`)."""
-
-    content: BundleContent
-    parts: Mapping[str, tuple[str, ...]]
-    atoms: Mapping[str, Atoms]
-
-    def __str__(self) -> str:
-        names = ", ".join(map(repr, self.parts))
-        return f"judged over the common refinement of {names}, which the releases generalize differently"
-
-    def claims_of(self, claim: Claim) -> tuple[Claim, ...]:
-        """Claim about an attribute, turned into claims about each way to generalize it."""
-        names = self.parts.get(claim.about or "", ())
-        return tuple(_about(claim, {str(claim.about): name}) for name in names) or (claim,)
-
-    def views(self) -> dict[str, list[Levels]]:
-        """Views of each published attribute in margins, finest first: by a level of each of its parts, or of some."""
-        collection = self.content.collection
-        attribute_of = {name: attribute for attribute, names in self.parts.items() for name in names}
-        views: dict[str, list[Levels]] = {}
-        for published_name in filter(collection.shows, self.content.domain.attributes):
-            attribute = attribute_of.get(published_name, published_name)
-            choices = [[*published_views(collection, name), {}] for name in self.parts.get(attribute, ())]
-            joined = ({n: level for levels in choice for n, level in levels.items()} for choice in product(*choices))
-            views[attribute] = list(filter(None, joined)) if choices else published_views(collection, attribute)
-        return views
-
-    def with_violations(self, findings: Iterable[Finding]) -> Iterator[Finding]:
-        """Findings, in which an undecided claim fails where a few attributes prove that it does."""
-        aside = {KCombinatorial.criterion: self.content.sensitive, MinCell.criterion: ()}
-        for finding in findings:
-            if finding.criterion in aside and finding.verdict is Verdict.UNDECIDED:
-                least = finding.parameters["k"] * finding.parameters.get("rows_per_person", 1)
-                small = self._small_cell(least, aside[finding.criterion])
-                finding = finding if small is None else replace(finding, verdict=Verdict.FAILS, worst=small, note="")
-            yield finding
-
-    def _small_cell(self, k: int, aside: Sequence[str]) -> WorstClass | None:
-        # a cell that certainly has rows, fewer than k: so has some combination of all attributes in it
-        public = {a: view for a, view in self.views().items() if not {a, *self.parts.get(a, ())} & {*aside}}
-        deadline = self.content.deadline
-        cell = certainly_small(Knowledge(FrechetBounds(self.content.collection, deadline)), public, k, deadline)
-        return None if cell is None else WorstClass(self.by_atom(cell.values, cell.levels), count=cell.rows)
-
-    def by_atom(self, values: Mapping[str, str], levels: Mapping[str, int]) -> dict[str, str]:
-        """Labels of a cell, with that of the atom where all ways to generalize an attribute are at their finest."""
-        labels = dict(values)
-        for attribute, names in self.parts.items():
-            if all(levels.get(name) == self.content.collection.finest_level(name) for name in names):
-                codes = [self.content.domain.hierarchy(name).code(labels.pop(name), levels[name]) for name in names]
-                place = self.atoms[attribute].codes.T.tolist().index(codes)
-                labels = {attribute: self.atoms[attribute].labels[place], **labels}
-        return labels
-
-
 def published_views(collection: Collection, attribute: str) -> list[Levels]:
     """Published levels of an attribute one by one, finest first."""
     levels = {margin[attribute] for margin in collection.margins if attribute in margin}
     return [{attribute: level} for level in sorted(levels)]
-
-
-def common_refinement(bundles: Bundles) -> CommonRefinement:
-    """Return the bundles over their atoms. Raises as `union` does, also if labels do not tell the atoms of an attribute."""
-    _check_names(bundles)
-    _check_roles(bundles)
-    attributes = dict.fromkeys(attribute for _, content in bundles for attribute in content.domain.attributes)
-    groups = {attribute: name_groups for attribute in attributes if len(name_groups := _groups(bundles, attribute)) > 1}
-    parts = {name: tuple(f"{name} ({group[0]})" for group in name_groups) for name, name_groups in groups.items()}
-    renamed = []
-    for bundle, content in bundles:
-        names = {
-            attribute: part
-            for attribute, name_groups in groups.items()
-            for part, group in zip(parts[attribute], name_groups)
-            if bundle in group
-        }
-        renamed.append((bundle, _renamed(content, names, groups.keys() - names.keys())))
-    together = _union(renamed)
-    collection = together.collection
-    atoms: dict[str, Atoms] = {}
-    for attribute, ways in parts.items():
-        pieces = atoms_of([(together.domain.hierarchy(name), collection.finest_level(name)) for name in ways])
-        if pieces is None:
-            differ = f"generalize {attribute!r} differently, and their labels do not tell how its values overlap"
-            raise IncompatibleReleasesError(groups[attribute][0][0], groups[attribute][1][0], differ, "the hierarchies")
-        atoms[attribute] = pieces
-    supports = [_support(together.domain, parts[a], atoms[a], collection) for a in groups]
-    collection = Collection.of(collection.cube, collection.masks, supports)
-    return CommonRefinement(replace(together, collection=collection), parts, atoms)
 
 
 def _check_roles(bundles: Bundles) -> None:
@@ -452,70 +236,15 @@ def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
     return first_few([f"{name!r} and {other!r}" for name, other in pairs], 3)
 
 
-def _groups(bundles: Bundles, attribute: str) -> list[list[str]]:
-    groups: list[tuple[list[str], CountedHierarchy]] = []
-    for name, content in bundles:
-        if attribute not in content.domain.attributes or not content.collection.shows(attribute):
-            continue
-        counted = counted_hierarchy(content.collection, attribute)
-        for place, (names, common) in enumerate(groups):
-            if (merged := _merged(common, counted)) is not None:
-                groups[place] = ([*names, name], merged)
-                break
-        else:
-            groups.append(([name], counted))
-    return [names for names, _ in groups]
-
-
-def _renamed(content: BundleContent, names: Mapping[str, str], left_out: Iterable[str]) -> BundleContent:
-    new = {a: names.get(a, a) for a in content.domain.attributes if a not in {*left_out}}
-    domain = Domain.of({name: content.domain.hierarchy(a) for a, name in new.items()})
-    tables = [
-        ContingencyTable.from_cells(
-            domain,
-            {new[a]: level for a, level in table.margin.items()},
-            {new[a]: codes for a, codes in zip(table.attributes, table.codes)},
-            table.counts,
-        )
-        for table in content.collection.tables
-    ]
-    labels = {new[a]: numbers for a, numbers in content.known_labels.items() if a in new}
-    return replace(
-        content,
-        collection=_collection(tables),
-        roles={name: content.roles[a] for a, name in new.items()},
-        claims=tuple(_about(claim, names) for claim in content.claims),
-        labels=None if content.labels is None else labels,
-        impossible=tuple({new.get(a, a): texts for a, texts in pair.items()} for pair in content.impossible),
-    )
-
-
-def _about(claim: Claim, names: Mapping[str, str]) -> Claim:
-    if claim.about is None or claim.about not in names:
-        return claim
-    renamed = type(claim).from_json({**claim.as_json(), "sensitive": names[claim.about]})
-    return claim if renamed is None else replace(renamed, rows_per_person=claim.rows_per_person)
-
-
-def _support(domain: Domain, names: Sequence[str], atoms: Atoms, collection: Collection) -> Support:
-    levels = {name: collection.finest_level(name) for name in names}
-    attributes = sorted(names, key=domain.index)
-    columns = dict(zip(names, atoms.codes))
-    sizes = [domain.hierarchy(name).size(levels[name]) for name in attributes]
-    keys, _ = pack([columns[name] for name in attributes], sizes, len(atoms.labels))
-    order = keys.argsort(kind="stable")
-    codes = {name: columns[name][order] for name in attributes}
-    return Support(Cells.of(domain, Margin(levels), codes), atoms.weights[order])
-
-
 @dataclass(frozen=True, eq=False)
 class OneTable:
-    """Bundles that can be of one table. `together`: their marginals as one bundle; None where they generalize
-    differently.
+    """Bundles that can be of one table. `together`: their marginals as one bundle; None if they cannot be put together,
+    for which `problem` is the reason.
     """
 
     bundles: Bundles
     together: BundleContent | None
+    problem: str = ""
 
     @property
     def name(self) -> str:
@@ -526,7 +255,8 @@ class OneTable:
         """Return the same bundles with one of so many equal parts of the time that is left."""
         bundles = [(name, replace(bundle, deadline=bundle.deadline.share(parts))) for name, bundle in self.bundles]
         together = self.together
-        return OneTable(bundles, together and replace(together, deadline=together.deadline.share(parts)))
+        together = together and replace(together, deadline=together.deadline.share(parts))
+        return OneTable(bundles, together, self.problem)
 
     @property
     def collections(self) -> list[Collection]:
@@ -557,16 +287,41 @@ def _one_table(bundles: Bundles) -> OneTable | None:
     if len({published.where for _, published in bundles if published.where}) > 1:
         return None
     try:
-        return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
+        try:
+            return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
+        except IncompatibleReleasesError as problem:
+            with suppress(IncompatibleReleasesError):
+                _union(_generalized_alike(bundles))
+            return OneTable(bundles, None, str(problem))
     except BundleError:
         return None
-    except IncompatibleReleasesError:
-        with suppress(IncompatibleReleasesError):
-            try:
-                common_refinement(bundles)
-            except BundleError:
-                return None
-        return OneTable(bundles, None)
+
+
+def _generalized_alike(bundles: Bundles) -> Bundles:
+    """Bundles without the attributes that two of them generalize differently."""
+    apart = {
+        name
+        for (_, one), (_, other) in combinations(bundles, 2)
+        for name in one.domain.attributes
+        if name in other.domain.attributes
+        and _merged(counted_hierarchy(one.collection, name), counted_hierarchy(other.collection, name)) is None
+    }
+    return [
+        (
+            name,
+            replace(
+                content,
+                collection=_collection(
+                    [table.rolled_up(_without(table.margin, apart)) for table in content.collection.tables]
+                ),
+            ),
+        )
+        for name, content in bundles
+    ]
+
+
+def _without(margin: Mapping[str, int], names: set[str]) -> dict[str, int]:
+    return {name: level for name, level in margin.items() if name not in names}
 
 
 @dataclass(frozen=True, eq=False)
@@ -597,9 +352,7 @@ class TablePair:
 
     @property
     def assumption(self) -> str:
-        """Reason why a small difference may prove nobody, as the releases of both tables declare; empty where one does
-        not.
-        """
+        """Reason why a small difference may prove nobody, if the releases of both tables declare it; else empty."""
         is_known = all(bundle.turnover_known for bundle in self.bundles)
         if self.claimed is None or (self.least or 0) > self.claimed or not is_known:
             return ""
@@ -610,9 +363,7 @@ class TablePair:
 
     @property
     def parts(self) -> str:
-        """Note that the two tables are of different parts of a table, and the meaning of a difference; empty for the
-        same part.
-        """
+        """Note that the two tables are of different parts of a table; empty for the same part."""
         first, second = ({bundle.where for _, bundle in table.bundles} for table in (self.earlier, self.later))
         if first == second:
             return ""

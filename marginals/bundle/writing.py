@@ -28,9 +28,9 @@ from marginals.bundle.content import (
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, new_key, seal_of, signature_of
 from marginals.bundle.snapshot import Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest, listed_report
 from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import PRIVATE, csv_text, only_writer, replace_folder, resolved
+from marginals.files import PRIVATE, csv_text, only_writer, refusals, replace_folder, resolved
 from marginals.messages import printable
-from marginals.output import OutputFile, holds_bundle, keep_apart, refusals, require_place
+from marginals.output import OutputFile, holds_bundle, keep_apart, require_place
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at
@@ -66,23 +66,22 @@ def write_bundle(
     return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
 
 
-def write_keys(path: Path, password: str = "", reads: tuple[Path, ...] = ()) -> SecretKey:
+def write_keys(path: Path, reads: tuple[Path, ...] = ()) -> SecretKey:
     """Make a pair of keys: the secret one in a file that its owner alone may read, the public one beside it (.pub).
 
-    `password`: of the secret one; empty for none. `reads`: what a table is made from, files, folders or globs. Raises
-    InputError where one is there already, or lies in a release or in what is read.
+    `reads`: what a table is made from, files, folders or globs. Raises InputError where one is there already, or lies in
+    a release or in what is read.
     """
     if path.suffix == ".pub":
         raise InputError(f"{path} is the name of a public key; name the secret one {path.with_suffix('.key')}")
     secret, public = OutputFile(path, reads, PRIVATE), OutputFile(path.with_suffix(".pub"), reads)
     key = new_key(path)
-    contents = key.files(password)
     with only_writer(resolved(path).parent):
         for file in (path, public.path):
             if os.path.lexists(file):
                 raise InputError(f"{file} is there already, and no key is replaced; sign with it, or name another file")
-        with secret.unless_it_fails(contents[0]):
-            public.write(contents[1])
+        with secret.unless_it_fails(key.files[0]):
+            public.write(key.files[1])
     return key
 
 

@@ -54,17 +54,12 @@ _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Audit what others published": ("risk.audit",),
     }
 )
-"""All commands in the order of work, each with its module: what nobody asks for is not imported."""
+"""Commands in the order of work, each with its module: what nobody asks for is not imported."""
 
 _HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
 
 
-class _UnforeseenError(Exception):
-    """Its cause is what nobody foresaw."""
-
-
 def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> click.ClickException:
-    """The error to end with; where JSON was asked for, its sentence is printed as JSON first, with what may help."""
     ending = click.ClickException(printable(str(error)))
     vars(ending)["exit_code"] = status
     if "--json" in ctx.obj:
@@ -104,13 +99,13 @@ class _Commands(click.Group):
         """
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
-        given = list(sys.argv[1:] if args is None else args)
+        arguments = list(sys.argv[1:] if args is None else args)
 
         def work() -> Any:
-            return click.Group.main(self, given, prog_name, complete_var, standalone_mode=False, **extra)
+            return click.Group.main(self, arguments, prog_name, complete_var, standalone_mode=False, **extra)
 
         try:
-            status = _status(work, given)
+            status = _status(work, arguments)
             ignore_interrupts()
         except KeyboardInterrupt:  # while it was ending already
             ignore_interrupts()
@@ -119,7 +114,6 @@ class _Commands(click.Group):
         sys.exit(status)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command that was named, until it is done or a signal asks to end."""
         gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
         # A program that ends need not look for what to collect, which takes a quarter of a second.
         atexit.unregister(gc.freeze)
@@ -160,30 +154,26 @@ class _Commands(click.Group):
         except (click.ClickException, click.exceptions.Exit):
             raise
         except Exception as error:  # whatever it is, click must not take it for the end of a prompt
-            raise _UnforeseenError from error
+            raise click.exceptions.Exit(_internal(error, ctx.obj)) from None
         return answer
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Keep the arguments: only the command knows whether JSON was asked for, and it may have failed."""
+        ctx.obj = tuple(args)
         while wants_traceback(args):  # it may stand anywhere, as at the end of the command that is typed once more
             args.remove(TRACEBACK)
-        ctx.obj = tuple(args)
         return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The command that is named; what does the work of one that is no more is told."""
         if instead := REPLACED.get(args[0]):
             raise click.UsageError(f"there is no command {args[0]!r} any more: {instead}", ctx)
         return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - as click calls it
-        """The names in the order of work."""
         return list(_HOMES)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as click calls it
-        """Each kind of work with its commands, their first sentences whole."""
         widest = max(map(len, _HOMES))
         for kind, homes in _KINDS_OF_WORK.items():
             with formatter.section(kind):
@@ -216,8 +206,6 @@ def _answered(work: Callable[[], Any], arguments: Sequence[str]) -> int:
             return _internal(error, arguments)
         say(INTERRUPTION)
         return INTERRUPTED
-    except _UnforeseenError as error:
-        return _internal(error.__cause__ or error, arguments)
     except Exception as error:
         return _internal(error, arguments)
     return answer if isinstance(answer, int) else 0

@@ -1,4 +1,4 @@
-"""What commands share: options, progress, what they print, and how they end."""
+"""Parts that commands share: options, progress, what they print, and how they end."""
 
 import json
 import os
@@ -20,10 +20,8 @@ import click
 
 from marginals.deadline import (
     ANSWERED,
-    ENOUGH,
     PHASES,
     PROGRESS_IN_LINES,
-    SEARCH_CLOCK,
     VERIFYING,
     end_timer,
     stopped_after,
@@ -48,11 +46,14 @@ PATH = click.Path(path_type=Path)
 
 CONFIG = click.argument("config", type=FILE)
 RELEASE = click.argument("folder", metavar="RELEASE", type=PATH)
+_CORRECTED = "release.title of the new release says what it corrects; marginals verify OLD NEW checks both together"
 REPLACED: Mapping[str, str] = {
     "report": "marginals verify RELEASE --report FILE",
-    "replace": "marginals verify NEW --replaces OLD",
+    "replace": _CORRECTED,
+    "--replaces": _CORRECTED,
     "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
-    "--plot": "marginals risk CONFIG --report FILE draws the frontier",
+    "--plot": "marginals risk CONFIG --frontier --json lists the frontier",
+    "risk --report": "marginals risk CONFIG prints all of it, with --json for programs",
     "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
     "anonymize --all": "--json lists all tables",
     "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
@@ -60,14 +61,14 @@ REPLACED: Mapping[str, str] = {
     "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
     "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
     "--months": "publish each month's table with the same --ledger DIR",
-    "--retract": "what was out counts for good; marginals verify NEW --replaces OLD notes what replaces it",
+    "--retract": f"what was out counts for good; {_CORRECTED}",
     "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
     "risk of a release": "marginals attack RELEASE --truth CONFIG says what its readers can conclude",
     "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",
     "disclose --seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
     "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
 }
-"""What does the work of a command or option that is no more."""
+"""Replacements of commands and options that are gone."""
 
 _OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
 _OVER_IN_PHASE = (
@@ -116,7 +117,7 @@ class NumberRange(click.FloatRange):
 
 @dataclass(frozen=True)
 class Target:
-    """Where a command writes, if anywhere, and whether a file that is there may be replaced."""
+    """Path that a command writes, if any, and whether a file that is there may be replaced."""
 
     path: Path | None
     force: bool
@@ -172,29 +173,27 @@ _PHASES = {
     VERIFYING: "verification",
     ANSWERED: "search",
 }
-"""What the phase is called of which progress is told by these tasks; others are called as they are."""
+"""Phases by the tasks that progress names; other tasks are phases themselves."""
 
 _PAUSE = 0.1
 """Seconds between lines about the same task."""
 
 
 class ProgressBars:
-    """One bar a task, shown only while standard error is a terminal and the output is not read by a program.
+    """Bars, one a task, shown only while standard error is a terminal and the output is not read by a program.
 
-    Where the variable MARGINALS_PROGRESS is "lines" a JSON object a line takes their place, with JSON too:
-    {"task": "collections", "done": 120, "total": 0}, ten a second at most. Then SIGUSR1 ends a search with the best so far.
+    If the variable MARGINALS_PROGRESS is "lines", JSON lines take their place, ten a second at most, such as
+    {"task": "collections", "done": 120, "total": 0}.
     """
 
     def __init__(self, wanted: bool) -> None:
         self._in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
         self._are_shown = wanted and sys.stderr.isatty()
         self._bar: "tqdm[Any] | None" = None
-        self._said = ("", 0.0)
+        self._last = ("", 0.0)
 
     def __enter__(self) -> "Progress":
         PHASES.begin("", anew=True)
-        if self._in_lines and ENOUGH is not None and threading.current_thread() is threading.main_thread():
-            signal.signal(ENOUGH, lambda *_: SEARCH_CLOCK.end())
         return self._tell
 
     def _tell(self, task: str, done: int, total: int) -> None:
@@ -217,8 +216,8 @@ class ProgressBars:
 
     def _print_line(self, task: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if self._said[0] != task or now >= self._said[1] + _PAUSE:
-            self._said = (task, now)
+        if self._last[0] != task or now >= self._last[1] + _PAUSE:
+            self._last = (task, now)
             print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
 
     def _advance(self, task: str, done: int, total: int) -> None:
@@ -248,7 +247,7 @@ class EndingError(KeyboardInterrupt):
 
 @dataclass
 class Ending:
-    """Which signal asked the program to end, if one did; libraries may have made another exception of EndingError."""
+    """The signal that asked the program to end, if any; libraries may have made another exception of EndingError."""
 
     number: int | None = None
 
@@ -260,7 +259,7 @@ class Ending:
     def heed(self) -> None:
         """Raise EndingError where a signal has asked to end and work has gone on all the same.
 
-        Callbacks and code in C may drop an exception, as numpy does while it is imported; so work that tells its progress,
+        Callbacks and code in C may drop an exception, as numpy does while it is imported. So work that tells its progress,
         or is about to write, asks here. Only the main thread is ended.
         """
         if self.number is not None and threading.current_thread() is threading.main_thread():
@@ -268,7 +267,7 @@ class Ending:
 
 
 ENDING = Ending()
-"""Of the command that runs: there is one main thread, which alone listens to signals."""
+"""State of the command that runs: there is one main thread, which alone listens to signals."""
 
 
 @contextmanager
@@ -285,9 +284,9 @@ def heeded() -> Iterator[Ending]:
         ENDING.number = number
         raise EndingError
 
-    def drop(told: "sys.UnraisableHookArgs") -> None:
-        if told.exc_type is not EndingError:  # of a callback, which cannot raise; `heed` raises it again
-            hook(told)
+    def drop(error: "sys.UnraisableHookArgs") -> None:
+        if error.exc_type is not EndingError:  # of a callback, which cannot raise; `heed` raises it again
+            hook(error)
 
     hook = sys.unraisablehook
     before = {number: signal.getsignal(number) for number in _ENDING}

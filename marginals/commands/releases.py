@@ -1,10 +1,8 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -70,14 +68,13 @@ if TYPE_CHECKING:
 @click.option(
     "--new-key",
     is_flag=True,
-    help="First make the key of --sign, and beside it the public key for readers (.pub). At a terminal a password is asked "
-    "for, which may be empty.",
+    help="First make the key of --sign, and beside it the public key for readers (.pub).",
 )
 @ends_within(
     None,
     "Time limit for all that comes before the last verification, which is never cut; replaces search.time_limit. Half of "
-    "the time left after reading and the base table goes to the search. [default: search.time_limit for the search, three "
-    "times as much for all]",
+    "the time left after reading and the base table goes to the search. [default: search.time_limit for the search, twice "
+    "as much for all]",
     in_phases=True,
 )
 @VERBOSE
@@ -95,9 +92,9 @@ def publish(
 ) -> None:
     """Choose marginals that satisfy the policy of CONFIG and write them.
 
-    What does not follow from the marginals, such as the divergence from the data, is no part of the release: it is printed,
-    and stands on a page of its own that is not for publication. A signature (datapackage.json.minisig) shows readers who
-    have your public key that the release is yours.
+    The divergence from the data and whatever else does not follow from the marginals is no part of the release. It is
+    printed, and stands on a page of its own that is not for publication. A signature (datapackage.json.minisig) shows
+    readers who have your public key that the release is yours.
 
     With where = "age >= 21" under [data] the release is of a part of the table. With a ledger other parts, and the whole,
     can follow; without one publish nothing else of it.
@@ -149,7 +146,7 @@ def publish(
 
 
 def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKey | None":
-    # what would be refused after a long search is refused before it, and a password is asked for once
+    # what would be refused after a long search is refused before it
     from marginals.bundle.signature import secret_key
     from marginals.bundle.writing import write_keys
 
@@ -157,26 +154,17 @@ def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKe
         return None if sign is None else secret_key(sign)
     if sign is None:
         raise InputError("--new-key goes with --sign KEYFILE, the file of the key that is made")
-    password = ""
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        try:
-            password = click.prompt(
-                "Password of the key", "", hide_input=True, confirmation_prompt=True, show_default=False, err=True
-            )
-        except click.Abort:
-            ENDING.heed()
-            raise InputError("no password was given") from None
-    key = write_keys(sign, password, reads)
-    made = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
-    click.echo(printable(made), err=True)
+    key = write_keys(sign, reads)
+    sentence = f"Made {sign}: keep it to yourself, and keep a copy. Readers need {sign.with_suffix('.pub')}."
+    click.echo(printable(sentence), err=True)
     return key
 
 
-_TIMES, _LEAST_SECONDS = 3, 15.0
-"""Until its last verification `publish` takes so many times search.time_limit at most, or so many seconds."""
+_TIMES, _LEAST_SECONDS = 2, 10.0
+"""Limits of `publish` until its last verification: times search.time_limit, or seconds if these are more."""
 
 _OVER = (
-    "search.time_limit is {limit:g} seconds, and what comes before the last verification may take three times as much; that "
+    "search.time_limit is {limit:g} seconds, and what comes before the last verification may take twice as much; that "
     "was over during the {{phase}}, so nothing was written; set it higher, or give --seconds"
 )
 
@@ -321,7 +309,7 @@ def publication_facts(publication: "Publication") -> dict[str, Any]:
         "wanted": steward.wanted,
         "further": further,
     }
-    return facts | {name: each for name, each in more.items() if each not in (None, ())}
+    return facts | {name: value for name, value in more.items() if value not in (None, ())}
 
 
 _NAMED = 5
@@ -351,8 +339,7 @@ FAILED = 1
     "rules",
     multiple=True,
     metavar="RULE",
-    help="Check what this rule demands instead of the release's own claims: a name such as cms-11, or a TOML file with a "
-    "rule of your own. May be repeated.",
+    help="Check what this rule demands instead of the release's own claims, such as cms-11. May be repeated.",
 )
 @click.option(
     "--key",
@@ -366,23 +353,16 @@ FAILED = 1
     help="RELEASE is a table that `anonymize` wrote, a CSV file: check it against the policy of this config. The table's "
     "data are not read, so that hierarchies of sensitive attributes must be files.",
 )
-@click.option(
-    "--replaces",
-    metavar="OLD",
-    type=PATH,
-    help="If RELEASE holds what it claims, note beside the release OLD that this one corrects it: OLD-replaced.json. Hand "
-    "it on with OLD. What was out stays known, so verify both together.",
-)
 @output("--report", help="Also write the report of the release, one HTML page, to this file, from its files alone.")
 @ends_within(60.0, "What is not proven by then is undecided; stop with exit status 2 if not even the files are read.")
 @JSON
-def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **asked: Any) -> None:
+def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json: bool, **options: Any) -> None:
     """Check the privacy claims of a release from its files.
 
-    Several releases are checked jointly, for readers who hold all of them, if one generalizes an attribute differently over
-    the pieces that both leave. If labels do not tell these, or releases disagree on what is sensitive, the joint check is
-    undecided and each release is checked separately. Releases that count different rows are of a table that changed: each is
-    checked separately, and "difference" tests whether two of them reveal a change of fewer than k people.
+    Several releases are checked jointly, for readers who hold all of them. If they generalize an attribute differently, or
+    disagree on what is sensitive, the joint check is undecided and each release is checked separately. Releases that count
+    different rows are of a table that changed. Each is checked separately, and "difference" tests whether two of them reveal
+    a change of fewer than k people.
 
     An undecided check is no pass: exit status 1, as if it fails. What the publisher attests, since only the table shows it,
     neither passes nor fails. Without --key no signature is checked. The report is made again and compared.
@@ -394,42 +374,36 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify release-2025 release-2026 --check difference=10
       marginals verify release --check k-link=10 --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
       marginals verify release --rule cms-11 --key minisign.pub --report page.html
-      marginals verify release-corrected --replaces release
       marginals verify swept.csv --config release.toml
     """
-    from marginals.bundle.replacement import mark_replaced, note_beside
     from marginals.decision import Decision
     from marginals.say.claims import verification_sentences
 
-    replaces = asked.pop("replaces")
-    for option, is_given in (("--report", target.path is not None), ("--replaces", replaces is not None)):
-        if is_given and (len(folders) > 1 or asked["config"] is not None):
-            raise InputError(f"{option} is about one release")
+    if target.path is not None and (len(folders) > 1 or options["config"] is not None):
+        raise InputError("--report is about one release")
     target.opened()
-    if asked["config"] is None:
+    if options["config"] is None:
         if len(folders) == 1 and folders[0].suffix.casefold() == ".csv" and folders[0].is_file():
             raise InputError(
                 f"{folders[0].name} is a single table, and a release is a folder; to check it against the policy of a "
                 "config, give --config CONFIG"
             )
         verification = marginals.verify(
-            *folders, claims=asked["checks"], key=asked["key"], seconds=deadline, rules=asked["rules"]
+            *folders, claims=options["checks"], key=options["key"], seconds=deadline, rules=options["rules"]
         )
     else:
-        verification = _verified_table(folders, **asked)
+        verification = _verified_table(folders, **options)
     is_written = target.path is not None and _write_report(verification, folders[0], target.path, deadline)
-    mark = mark_replaced(replaces, folders[0], _today()) if replaces is not None and verification.ok else None
-    is_asked = bool(asked["checks"] or asked["rules"])
+    is_asked = bool(options["checks"] or options["rules"])
     sentences = [*verification_sentences(verification, is_asked=is_asked)]
     if as_json:
         report: dict[str, Any] = {"report": str(target.path)} if is_written else {}
         if verification.published is not None and not is_asked:
             report["decision"] = Decision.of(verification.published)
-        print_json(plain(verification) | {"sentences": sentences} | report | ({"replaces": mark.old} if mark else {}))
+        print_json(plain(verification) | {"sentences": sentences} | report)
     else:
         print_sentences(sentences)
         print_lines([f"Wrote {target.path}. Open it in a browser."] if is_written else [])
-        print_lines([f"{replaces} is {mark}. The note is {note_beside(replaces)}; hand it on with it."] if mark else [])
     if not verification.ok:
         click.get_current_context().exit(FAILED)
 
@@ -442,10 +416,6 @@ def _write_report(verification: "Verification", folder: Path, path: Path, deadli
         return False
     release.report(path)
     return True
-
-
-def _today() -> str:
-    return datetime.now(UTC).date().isoformat()
 
 
 def _verified_table(
@@ -499,7 +469,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
     answer = release.count(conditions, seconds=inf)
     if as_json:
         more = {"unjudged": answer.unjudged, "cut": answer.cut, "where": release.published.where}
-        more = {name: each for name, each in more.items() if each}
+        more = {name: value for name, value in more.items() if value}
         print_json(plain(answer) | more | plain(answer.basis) | {"kind": answer.kind})
     else:
         if release.published.where:
@@ -511,18 +481,14 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
 _MOST_ROWS = 100_000_000
 """`marginals.estimates.MOST_ROWS`, which is not loaded for the help."""
 
-_EXACT = "exact"
-"""So many rows as were counted, with every published count."""
-
-_SECONDS = 100.0
-"""For these."""
+_EXACT, _SECONDS = "exact", 100.0
+"""The word for as many rows as were counted, with every published count, and the seconds to find them."""
 
 
-class _Rows(click.IntRange):
+class _NumberOfRows(click.IntRange):
     name = "NUMBER|exact"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The number, or the word."""
         return value if value == _EXACT else super().convert(value, param, ctx)
 
 
@@ -533,7 +499,7 @@ class _Rows(click.IntRange):
     "--rows",
     default=1000,
     show_default=True,
-    type=_Rows(0, _MOST_ROWS),
+    type=_NumberOfRows(0, _MOST_ROWS),
     help="Number of rows; exact: as many as were counted, with every published count.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")
@@ -548,7 +514,7 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     The rows are independent draws from the maximum-entropy distribution of RELEASE, with labels of the finest published
     levels. No row is taken from the data. With -n exact every published count is exact in them; many then look like real
     rows, which is coincidence. Columns that no published table shows together are independent in the rows, given
-    the others: rows.csv.pairs.csv, beside rows.csv, says what each pair of columns rests on.
+    the others. What each pair of columns rests on stands beside rows.csv, in rows.csv.pairs.csv.
 
     \b
     Examples:
@@ -568,8 +534,10 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     write = rows_writer(target.path)
     file = target.opened()
     has_pairs = file is not None and not file.is_device
-    beside = Target(file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force)
-    pairs_file = beside.opened()
+    pairs_target = Target(
+        file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force
+    )
+    pairs_file = pairs_target.opened()
     release = marginals.open_release(folder)
     if isinstance(rows, int):
         frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
@@ -577,19 +545,23 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
         frame = exact_rows(release.model, release.published.everything, seed, within(_SECONDS), base_values=base_values)
     levels = {name: 0 if base_values else release.model.finest_levels[name] for name in map(str, frame)}
     pairs = list(pair_rows(pairs_in(release.model, levels), release.domain))
-    listed = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
-    with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(listed):
+    pairs_csv = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
+    with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(pairs_csv):
         write(frame)
     print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
     if as_json:
         written = {"out": str(target.path), "rows": len(frame), "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
-        print_json(written | kinds | {"pairs_out": beside.path and str(beside.path)})
+        print_json(written | kinds | {"pairs_out": pairs_target.path and str(pairs_target.path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
     wrote = f"Wrote {number_of(len(frame), 'synthetic row')}{where} to {target.path}."
     print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
-    print_lines([f"Which two columns tell something of each other: {beside.path}"] if beside.path is not None else [])
+    print_lines(
+        [f"Which two columns tell something of each other: {pairs_target.path}"]
+        if pairs_target.path is not None
+        else []
+    )
 
 
 @click.command()
@@ -605,17 +577,16 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
 def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
     """List the releases of a changing table, and what each pair reveals.
 
-    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. For each pair of releases: how
-    many rows joined and left, whether the claims hold for those by whom the two differ, and the smallest difference that
-    readers can compute. DIR holds the people that each release shows, so it is never for publication. Exit status 1 if the
-    claims are not proven for a pair.
+    DIR is the folder of `publish --ledger DIR`, whose config must not have register = true. Each pair of releases is listed
+    with the rows that joined and left, and the smallest difference that readers can compute. It says whether the claims
+    hold for those by whom the two differ. DIR holds the people that each release shows, so it is never for publication. Exit
+    status 1 if the claims are not proven for a pair.
 
     \b
     Examples:
       marginals publish release.toml --out release-2026-02 --ledger ledger
       marginals ledger ledger
     """
-    from marginals.bundle.replacement import replacement_beside
     from marginals.ledger import Ledger, entry_line, pair_lines, pairs
 
     account = Ledger.read(folder)
@@ -623,18 +594,14 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
         raise InputError(f"the ledger {folder} has no release; publish with --ledger {folder} makes its first entry")
     if settle is not None:
         account = account.settled(settle[0], is_out=settle[1] == "out")
-    told = list(pairs(account))
-    replaced = {entry.number: replacement_beside(Path(entry.folder)) for entry in account.entries}
+    differences = list(pairs(account))
     if as_json:
-        by = {number: {"replaced_by": mark.new if mark else None} for number, mark in replaced.items()}
-        print_json({"releases": [plain(entry) | by[entry.number] for entry in account.entries], "pairs": told})
+        print_json({"releases": account.entries, "pairs": differences})
     else:
-        for entry in account.entries:
-            mark = replaced[entry.number]
-            print_lines([entry_line(entry) + (f"; {mark}, which makes nothing unknown: it counts" if mark else "")])
-        for pair in told:
+        print_lines(map(entry_line, account.entries))
+        for pair in differences:
             print_lines(pair_lines(pair))
-    if not all(pair.ok for pair in told):
+    if not all(pair.ok for pair in differences):
         click.get_current_context().exit(FAILED)
 
 
@@ -649,8 +616,8 @@ def ledger(folder: Path, settle: tuple[int, str] | None, as_json: bool) -> None:
 def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verbose: bool, as_json: bool) -> None:
     """Measure what readers of a release can conclude; no verdicts.
 
-    The plainest first: small counts that are published; counts that follow exactly; claims that are met without a row to
-    spare; what readers conclude who know the algorithm, have a register, use the model, or learn across classes. Each part
+    The plainest first: small counts that are published, and counts that follow exactly. Then the conclusions of readers who
+    know the algorithm, have a register, use the model, or learn across classes. Each part
     says what was not examined. With --truth guesses are judged by the table, and finer values than any published are looked
     at too. Several releases are measured together and each alone; of releases of a table that changed, each two show who
     came and who left. Exit status 1 only if their labels do not tell how they overlap.
@@ -673,8 +640,8 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        shown, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
-        for heading, sentences in shown:
+        first_parts, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
+        for heading, sentences in first_parts:
             print_lines([heading] if heading else [])
             print_sentences(sentences)
         print_lines([f"{left:,} more lines: --verbose"] if left else [])

@@ -28,17 +28,17 @@ from marginals.commands.options import (
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
-from marginals.files import PRIVATE, resolved
+from marginals.files import PRIVATE
 from marginals.results import plain
 from models.deadline import Deadline
 
 if TYPE_CHECKING:
-    from checks.risk.harm import Objective
+    from checks.risk.harm import Preference
 
 
 def _objective(
     utility: float | None, loss: float | None, price: float | None, on_average: bool, minimax: bool, has_frontier: bool
-) -> "Objective | None":
+) -> "Preference | None":
     from checks.risk.harm import LeastRisk, MostUtility, TradeOff
 
     kinds = ((LeastRisk, utility), (MostUtility, loss), (TradeOff, price))
@@ -68,15 +68,11 @@ def _objective(
 )
 @click.option("--on-average", is_flag=True, help="Let --utility or --loss bind the mean over the rows, not each row.")
 @click.option("--frontier", "has_frontier", is_flag=True, help="Also compute the risk-utility frontier.")
-@click.option(
-    "--report", "page", type=FILE, help="Write an HTML page for yourself; it shows the table, never publish it."
-)
 @output("--out", help="CSV file for the disclosed rows.")
 @JSON
 def risk(
     config: Path,
     levels: str | None,
-    page: Path | None,
     target: Target,
     as_json: bool,
     **chosen: Any,
@@ -93,26 +89,22 @@ def risk(
       marginals risk release.toml --levels age=2,postcode=3
       marginals risk release.toml --utility 8 --on-average --out disclosed.csv
       marginals risk release.toml --utility 8 --minimax
-      marginals risk release.toml --frontier --report risk.html
+      marginals risk release.toml --frontier
     """
     from checks.risk.harm import LeastRisk, MostUtility
     from marginals.names import number_of
-    from marginals.pages.risk_page import RiskReport, risk_html
+    from marginals.say.risk import RiskReport, risk_lines
 
     if click.get_current_context().args:
         raise InputError(f"the risk of a release is not calculated any more: {REPLACED['risk of a release']}")
     objective = _objective(**chosen)
     configured = marginals.read_config(config)
-    targets = [target, Target(page, target.force)]
-    rows_file, page_file = (each.opened(configured.reads, PRIVATE) for each in targets)
-    if rows_file is not None and page_file is not None and resolved(rows_file.path) == resolved(page_file.path):
-        raise InputError("--out and --report must name files of their own")
+    rows_file = target.opened(configured.reads, PRIVATE)
     assessment = replace(marginals.risk.disclosure_risk(configured, parse_levels(levels)), minimax=chosen["minimax"])
     edge = best = mean = None
-    on_page = page_file is not None and assessment.no_frontier is None and assessment.is_quick
     with ProgressBars(not as_json) as progress:
         choosing = partial(progress, "best disclosure")
-        if chosen["has_frontier"] or on_page:
+        if chosen["has_frontier"]:
             edge = assessment.frontier(progress=partial(progress, "frontier"))
         if chosen["on_average"] and isinstance(objective, LeastRisk | MostUtility):
             mean, best = objective, assessment.optimum_on_average(objective, choosing)
@@ -123,19 +115,15 @@ def risk(
         disclosure = assessment.table.disclosure if report.optimum is None else report.optimum.disclosure
         disclosed = replace(assessment.table, disclosure=disclosure)
         rows_file.write(csv_bytes(disclosed.frame()))
-    if page_file is not None:
-        page_file.write(risk_html(assessment, report, objective))
     if as_json:
         print_json(plain(report))
         return
-    click.echo(str(report))
+    print_lines(risk_lines(report))
     if configured.source.unit.declared not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:
         rows = number_of(len(report.table.utility), "row")
         click.echo(f"Wrote {rows} to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
-    if page_file is not None:
-        click.echo(f"Wrote {page_file.path}. It is made from the table: keep it to yourself.")
 
 
 @click.command()
@@ -169,7 +157,6 @@ def disclose(config: Path, target: Target, as_json: bool) -> None:
 
 
 _PROCESSES = 2
-"""That an audit works with at once."""
 
 
 @click.command()
@@ -201,10 +188,10 @@ def audit(
 ) -> None:
     """Find out what published tables reveal in combination.
 
-    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder: long, with a column of counts, or crossed,
-    with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges ("10-14"). The
-    command says which suppressed counts can be computed, which small ones are certain, who certainly exists, and from which
-    published counts that follows; or which tables contradict each other. Exit status 1 if more is certain than that people
+    TABLE is a file with counts (CSV, spreadsheet, Parquet, SDMX-CSV) or a folder. It is long, with a column of counts, or
+    crossed, with the values of an attribute in the header. Cells may be suppressed ("<5", "*"), rounded, or ranges
+    ("10-14"). The command says which suppressed counts can be computed, which small ones are certain, who certainly exists,
+    and why. Or it says which tables contradict each other. Exit status 1 if more is certain than that people
     exist, if tables contradict each other, or if something was not understood or is undecided.
 
     \b
@@ -223,16 +210,18 @@ def audit(
         raise InputError("--out goes with --init")
     reads = (*tables, *([spec] if spec else []))
     file = Target(page, target.force).opened(reads, PRIVATE)
-    listed = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
+    bounds_file = Target(bounds, target.force).opened((*reads, *([page] if page else [])), PRIVATE)
     names = [name.strip() for name in (sensitive or "").split(",") if name.strip()]
     result = audited(*tables, spec=spec, seconds=deadline, small=small, sensitive=names, jobs=_PROCESSES)
     if file is not None:
         from marginals.pages.audit_page import audit_html
 
         file.write(audit_html(result))
-    if listed is not None:
-        frame, is_json = result.bounds(), listed.path.suffix.lower() == ".json"
-        listed.write((frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode())
+    if bounds_file is not None:
+        frame, is_json = result.bounds(), bounds_file.path.suffix.lower() == ".json"
+        bounds_file.write(
+            (frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode()
+        )
     if as_json:
         print_json(plain(result))
     else:

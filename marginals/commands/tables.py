@@ -1,9 +1,9 @@
 """Commands about one table: a first config for it, what it gives away, and how it could be published as a single table."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -34,11 +34,12 @@ from marginals.messages import few, installing
 from marginals.results import plain
 
 if TYPE_CHECKING:
+    from checks.requirements import Requirements
     from marginals.config.first_config import InitialConfig
-    from marginals.config.release_toml import Config
     from marginals.output import OutputFile
     from marginals.publishing.policy import Policy
     from marginals.publishing.searching import Progress
+    from marginals.recoding.lattice import LatticeResult
     from marginals.recoding.local_recoding import LocalRecoding
     from marginals.tables.table import Table
 
@@ -53,9 +54,9 @@ if TYPE_CHECKING:
 def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> None:
     """Report what a table itself gives away.
 
-    Shows for the table of CONFIG, as it is or generalized, its smallest class, the diversity that it reaches, classes that
-    have one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns make rows
-    unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
+    Shows for the table of CONFIG, as it is or generalized, its smallest class and the diversity that it reaches. Then come
+    classes with one sensitive value for (nearly) everybody, the risk that somebody finds a person's row, and which columns
+    make rows unique. Exit status 1 if the table does not satisfy the policy of CONFIG, or what [population] demands.
 
     \b
     Examples:
@@ -73,7 +74,7 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
         print_json(plain(assessed) | ({"eligible": assessed.eligible} if eligible else {}))
     else:
         print_lines(assessment_lines(assessed.assessment, table.rows_per_person))
-        print_lines(reidentification_lines(assessed.reidentification, assessed.uniqueness))
+        print_lines(reidentification_lines(assessed.reidentification))
         if eligible:
             print_lines(eligibility_lines(assessed.eligible))
         print_sentences(finding_sentences(assessed.checks))
@@ -109,8 +110,8 @@ def assess(config: Path, levels: str | None, eligible: bool, as_json: bool) -> N
 def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> None:
     """List the best single tables that satisfy the policy, and write one.
 
-    A table is minimal if no finer one satisfies the policy of CONFIG: the larger of k_link and k_combinatorial as
-    k-anonymity, and min_cell of each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
+    A table is minimal if no finer one satisfies the policy of CONFIG. The larger of k_link and k_combinatorial counts as
+    k-anonymity, and min_cell for each cell. The ten best are listed, by KL divergence to the data; --json lists all. --out
     writes the best, or the one at --levels: a line for each combination of values, with its number of rows. The methods
     sweep and hilbert generalize each class in its own way, and cannot keep min_cell.
 
@@ -120,71 +121,57 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
       marginals anonymize release.toml --levels age=3,postcode=3,education=3,occupation=3 --suppression 0.2 --out chosen.csv
       marginals anonymize functional.toml --method sweep --out swept.csv
     """
-    from marginals.say.table import written_table_lines
+    from marginals.recoding.lattice import published_table
+    from marginals.say.table import recoded_line, single_table_lines, written_table_lines
 
-    _require_compatible(**chosen)
+    method, levels, suppression = chosen["method"], chosen["levels"], chosen["suppression"]
+    if method != "lattice" and (suppression or levels is not None):
+        raise InputError(f"{'--suppression' if suppression else '--levels'} goes with the method lattice only")
     configured = marginals.read_config(config)
     configured.require_collections()
     out = target.opened(configured.reads)
     with ProgressBars(not as_json) as progress:
         table = configured.read_table()
+        requirements = configured.policy.requirements_of(table)
         _require_demands(table, configured.policy, out)
-        made = _made(configured, table, progress, **chosen)
+        if method == "lattice":
+            result = _single_tables(table, configured.policy, progress, levels, suppression)
+            best: Any = result.best()
+            answer: dict[str, Any] = {"nodes": result.nodes, "minimal": result.minimal}
+            lines = single_table_lines(result.minimal, table.domain, _BEST if out is None else 1, result.nodes)
+        else:
+            best = _recoded_locally(table, requirements, method)
+            divergence = best.kl_divergence(table)
+            answer = {"method": method, **plain(best), "kl_divergence": divergence}
+            lines = iter([recoded_line(method, best, divergence)])
     if as_json:
-        print_json(made.answer | ({} if out is None else {"out": str(out.path), "written": made.best}))
+        print_json(answer | ({} if out is None else {"out": str(out.path), "written": best}))
     else:
-        print_lines(made.lines(1 if out is not None else _BEST))
+        print_lines(lines)
     if out is not None:
-        recoded, suppressed = made.written()
+        recoded = published_table(table, best.levels, requirements) if method == "lattice" else best
         out.write(csv_bytes(recoded.frame()))
-        lines = written_table_lines(str(out.path), recoded, configured.policy.requirements_of(table), suppressed)
-        print_lines([] if as_json else lines)
-
-
-def _require_compatible(method: str, suppression: float, levels: str | None) -> None:
-    if method != "lattice" and (suppression or levels is not None):
-        raise InputError(f"{'--suppression' if suppression else '--levels'} goes with the method lattice only")
+        suppressed = best.suppressed if method == "lattice" else 0
+        print_lines([] if as_json else written_table_lines(str(out.path), recoded, requirements, suppressed))
 
 
 _BEST = 10
 """Minimal tables that are listed."""
 
 
-class _Made(NamedTuple):
-    """Single tables: the JSON about them, the best, lines about so many, and the best's rows with those suppressed."""
-
-    answer: dict[str, Any]
-    best: object
-    lines: "Callable[[int], Iterable[str]]"
-    written: "Callable[[], tuple[LocalRecoding, int]]"
-
-
-def _made(
-    configured: "Config", table: "Table", progress: "Progress", method: str, suppression: float, levels: str | None
-) -> _Made:
-    """The single tables that are asked for. Raises NothingPublishableError."""
+def _single_tables(
+    table: "Table", policy: "Policy", progress: "Progress", levels: str | None, suppression: float
+) -> "LatticeResult":
     from marginals.publishing.obstacles import no_single_table, suppressed
     from marginals.publishing.single_tables import chosen_table
-    from marginals.recoding.lattice import LatticeResult, published_table
-    from marginals.say.table import single_table_lines
+    from marginals.recoding.lattice import LatticeResult
 
-    policy, domain = configured.policy, table.domain
-    if method != "lattice":
-        return _recoded_locally(configured, table, method)
-    requirements = policy.requirements_of(table)
-    if levels is None:
-        result = marginals.anonymize(table, policy, progress, suppression)
-    else:
-        result = LatticeResult(1, (chosen_table(table, policy, parse_levels(levels), suppression),))
-    best = result.best()
-    if best is None:
-        raise NothingPublishableError(no_single_table([suppressed(table)], [requirements]))
-    return _Made(
-        {"nodes": result.nodes, "minimal": result.minimal},
-        best,
-        lambda most: single_table_lines(result.minimal, domain, most, result.nodes),
-        lambda: (published_table(table, best.levels, requirements), best.suppressed),
-    )
+    if levels is not None:
+        return LatticeResult(1, (chosen_table(table, policy, parse_levels(levels), suppression),))
+    result = marginals.anonymize(table, policy, progress, suppression)
+    if result.best() is None:
+        raise NothingPublishableError(no_single_table([suppressed(table)], [policy.requirements_of(table)]))
+    return result
 
 
 def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None") -> None:
@@ -192,19 +179,15 @@ def _require_demands(table: "Table", policy: "Policy", out: "OutputFile | None")
 
     if out is None:
         return
-    if policy.requirements_of(table).claims:
-        require_demanded(table, policy)
-    else:
+    if not policy.requirements_of(table).claims:
         raise InputError(
             "the policy demands no privacy, so the table itself would be written; set k_link, k_combinatorial, min_cell "
             "diversity or rules under [privacy]"
         )
+    require_demanded(table, policy)
 
 
-def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made:
-    from marginals.names import number_of
-
-    requirements = configured.policy.requirements_of(table)
+def _recoded_locally(table: "Table", requirements: "Requirements", method: str) -> "LocalRecoding":
     if (requirements.cell_size or 1) > 1:
         raise InputError(
             f"the method {method} cannot keep a least count; leave min_cell out of [privacy], and each rule that demands "
@@ -218,14 +201,7 @@ def _recoded_locally(configured: "Config", table: "Table", method: str) -> _Made
             "method lattice"
         ) from None
     recode = marginals.recoding.sweep if method == "sweep" else marginals.recoding.hilbert
-    recoded = recode(table, diversity, k=requirements.class_size or 1)
-    kl_divergence = recoded.kl_divergence(table)
-    lines = [
-        f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
-        f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
-    ]
-    answer = {"method": method, **plain(recoded), "kl_divergence": kl_divergence}
-    return _Made(answer, recoded, lambda _: lines, lambda: (recoded, 0))
+    return recode(table, diversity, k=requirements.class_size or 1)
 
 
 @click.command()
@@ -320,12 +296,14 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 )
 @VERBOSE
 @JSON
-def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **said: Any) -> None:
+def init(
+    table: Path, rare: int, wanted: str | None, target: Target, verbose: bool, as_json: bool, **options: Any
+) -> None:
     """Write a first config for a table, to be reviewed.
 
     TABLE is CSV or Parquet (a file, a folder, or a glob in quotes), or a file of SPSS, Stata, SAS or Excel. The command
-    guesses what each column is, and writes that with its reasons into the config; what you say of columns here it does not
-    guess. Review the config, above all the roles, and then write reviewed = true into it.
+    guesses what each column is, and writes that with its reasons into the config. It does not guess what you say of columns
+    here. Review the config, above all the roles, and then write reviewed = true into it.
 
     \b
     Examples:
@@ -335,17 +313,19 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
       marginals init visits.csv --sensitive diagnosis,income --ignore remarks --person patient
     """
     from marginals.config.first_config import initial_config
-    from marginals.config.guessed_table import Chosen
+    from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
 
     out = target.path or Path("release.toml")
-    sensitive, public, ignored = (_named(said[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header, person = said["header"], said["person"]
+    sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
+    header, person = options["header"], options["person"]
     people = () if person is None else _named(person) or ("",)
-    chosen = Chosen(sensitive, public, ignored, people, _named(wanted), _named(said["outcome"]), header, said["sheet"])
+    chosen = Choices(
+        sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
+    )
     PHASES.begin("guessing", anew=True)
-    config = initial_config(table, out, rare, chosen, PRESETS.get(said["preset"]))
+    config = initial_config(table, out, rare, chosen, PRESETS.get(options["preset"]))
     keep_apart(out, (table,))
     if not target.force:
         refuse_to_replace(out)
@@ -355,36 +335,37 @@ def init(table: Path, rare: int, wanted: str | None, target: Target, verbose: bo
     if as_json:
         described = config.guessed.table
         more = {
-            "numbers": dict(config.formats),
             "person": config.guessed.person and config.guessed.person.person,
-            "decimal": described.decimal.sign if described.decimal.why else None,
+            "decimal": described.decimal if described.decimal_why else None,
         }
         answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
-        missing = {text: few(cells) for text, cells in described.missing.cells.items()}
+        missing = {text: few(cells) for text, cells in described.missing_cells.items() if cells}
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
-        print_json(answer | {name: each for name, each in more.items() if each})
+        print_json(answer | {name: value for name, value in more.items() if value})
         return
-    print_lines(_init_lines(config) if verbose else _init_short(config, table.name))
+    print_lines(_init_lines(config, table.name, verbose=verbose))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
     click.echo(f"  marginals publish {out} --out release")
 
 
-_ASKED = 4
-"""Questions that `init` prints without --verbose."""
+_ASKED, _NAMED = 4, 12
+"""Questions that `init` prints without --verbose, and columns of a role that it names."""
 
 
-def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
-    """Return at most 12 lines: how many questions there are, the first of them, and the columns by role."""
+def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:
     from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     questions, guesses = config.questions, config.guesses
-    yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
-    yield from (f"? {question}" for question in questions[:_ASKED])
-    if len(questions) > _ASKED:
+    if not verbose:
+        yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
+    yield from (f"? {question}" for question in (questions if verbose else questions[:_ASKED]))
+    if len(questions) > _ASKED and not verbose:
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
     yield from _reading_lines(config)
-    for role in Role:
+    if verbose:
+        yield from (f"{guess.role.value:>16}  {column_name(name)}: {guess.why}" for name, guess in guesses.items())
+    for role in () if verbose else Role:
         names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
         if names:
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -392,33 +373,16 @@ def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
     yield from _unsure_lines(config)
 
 
-_NAMED = 12
-"""Columns of a role that are named."""
-
-
-def _init_lines(config: "InitialConfig") -> Iterable[str]:
-    """What was guessed of a table, questions first."""
-    from marginals.names import column_name
-
-    yield from (f"? {question}" for question in config.questions)
-    yield from _reading_lines(config)
-    yield from (f"The numbers of {column} are read with {words}." for column, words in config.formats.items())
-    for name, guess in config.guesses.items():
-        yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
-    yield from _unsure_lines(config)
-
-
 def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    """How the file is read, if that is not plain."""
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name
 
     described = config.guessed.table
     if config.form.header is not None:
         yield f"The columns are named by line {config.form.header}; see header in the config."
-    if why := described.decimal.why:
-        yield f"Numbers are read with a decimal comma: {why}."
-    if described.missing.cells:
-        yield str(described.missing)
+    if described.decimal_why:
+        yield f"Numbers are read with a decimal comma: {described.decimal_why}."
+    yield from filter(None, [missing_in_words(described.missing_cells)])
     marked = [
         name for name, facts in described.columns.items() if facts.marks.texts and config.guesses[name].role.is_used
     ]
@@ -427,7 +391,6 @@ def _reading_lines(config: "InitialConfig") -> Iterable[str]:
 
 
 def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
-    """Whose rows these seem to be, and whether nothing looked sensitive."""
     from marginals.tables.attribute import Role
 
     if config.guessed.person is not None:
@@ -439,7 +402,6 @@ def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
 
 
 def _named(columns: str | None) -> tuple[str, ...]:
-    """The columns that an option names."""
     return tuple(name.strip() for name in (columns or "").split(",") if name.strip())
 
 
@@ -449,7 +411,7 @@ def open_window(path: Path) -> None:
     """Open a window in the browser for the whole way, without code.
 
     From a table to its release: roles, levels, policy, search, publication; of a release alone, its tables. The window is
-    served on this machine only, to whoever has the address that is printed; it reads and writes nothing outside of the
+    served on this machine only, to whoever has the address that is printed. It reads and writes nothing outside of the
     folder of the file. Ctrl-C or its button ends it. It needs the extra `window`.
 
     \b

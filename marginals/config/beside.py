@@ -10,12 +10,12 @@ from typing import NamedTuple
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
-from marginals.config.rules import Guess, weighs_rows
+from marginals.config.rules import Guess
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
-from marginals.tables.relations import COARSE, FINE, Copy, associations, copies, determines, sums
-from marginals.tables.words import column_pattern, column_words, people_words
+from marginals.tables.relations import Copy, copies
+from marginals.tables.words import column_pattern, column_words
 
 MOST_COLUMNS = 80
 """Columns that are published: a search of the default time goes through all pairs of as many."""
@@ -185,44 +185,14 @@ def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
     return _together(guessed, addresses, "where somebody lives", Role.IDENTIFIER) if houses and streets else {}
 
 
-def _sampling_design(guessed: GuessedTable) -> Mapping[str, Guess]:
-    weights = [name for name in guessed.of_role(Role.IGNORED) if weighs_rows(guessed.facts[name])]
-    units, result = "|".join(people_words("strata_and_units")), {}
-    for name in guessed.of_role(Role.QUASI_IDENTIFIER) if weights else ():
-        words = guessed.facts[name].words
-        design = {word for word in words if re.fullmatch(rf"(v|var|sdmv)?({units})(id)?|sdmvstra", word)}
-        is_chosen = name in (*guessed.chosen.roles, *guessed.chosen.needed)
-        if design and words <= design | column_words("beside_design") and not is_chosen:
-            why = (
-                "its name says that it is part of the design of a sample, which readers need for variances, together with "
-                f"{weights[0]}; alone it says from which part of the population somebody was drawn"
-            )
-            result[name] = guessed.guesses[name].decided(why, role=Role.IGNORED)
-    return result
-
-
 # What gives a sensitive column away.
-
-
-def _parts_of_sums(guessed: GuessedTable) -> Mapping[str, Guess]:
-    result: dict[str, Guess] = {}
-    for total, parts in sums(guessed.values(guessed.used)).items() if guessed.of_role(Role.SENSITIVE) else ():
-        members = (total, *parts)
-        roles = {name: (result.get(name) or guessed.guesses[name]).role for name in members}
-        secret = next((name for name in members if roles[name] is Role.SENSITIVE), "")
-        for name in members if secret else ():
-            is_public = name in guessed.chosen.roles or guessed.facts[name].is_recognizable
-            if roles[name] is Role.QUASI_IDENTIFIER and not is_public:
-                others = " and ".join(other for other in members if other != name)
-                result[name] = guessed.protected(name, f"it adds up with {others}, of which {secret} is sensitive", "")
-    return result
 
 
 def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     """Keep what everybody may know, as an age: what it tells is no secret. Keep both columns if somebody chose both."""
     secret, chosen = guessed.of_role(Role.SENSITIVE), guessed.chosen
     pairs = []
-    for pair in copies(guessed.values(guessed.used), secret) if secret else ():
+    for pair in copies({name: guessed.table.values_of(name) for name in guessed.used}, secret) if secret else ():
         is_open = guessed.guesses[pair.column].role is Role.QUASI_IDENTIFIER
         stays = pair.column in chosen.roles or (is_open and guessed.facts[pair.column].is_recognizable)
         if not stays:
@@ -251,40 +221,17 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     return result
 
 
-def _known_from_others(guessed: GuessedTable) -> Mapping[str, Guess]:
-    public = [
-        name
-        for name in guessed.of_role(Role.QUASI_IDENTIFIER)
-        if not guessed.guesses[name].question and guessed.facts[name].is_recognizable
-    ]
-    fine, result = {name: guessed.table.values_of(name).groups(FINE) for name in public}, {}
-    for name in _open(guessed):
-        coarse = guessed.table.values_of(name).groups(COARSE)
-        if source := next((other for other in public if determines(fine[other], coarse)), ""):
-            guess = guessed.guesses[name]
-            result[name] = guess.decided(f"{guess.why}; in nearly all rows {source} tells it")
-    return result
-
-
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
-    """Wanted columns stay, then sensitive ones, then recognizable ones, then those that go together with most."""
-    used = guessed.used
-    if len(used) <= MOST_COLUMNS:
-        return {}
-    associated = associations(guessed.values(used))
-    preferred = (*guessed.chosen.needed, *guessed.chosen.roles)
+    """Wanted columns stay, then sensitive ones, then recognizable ones, then those that come first in the table."""
+    used, preferred = guessed.used, (*guessed.chosen.needed, *guessed.chosen.roles)
 
-    def rank(name: str) -> tuple[bool, bool, bool, int]:
+    def rank(name: str) -> tuple[bool, bool, bool]:
         is_sensitive = guessed.guesses[name].role is Role.SENSITIVE
-        return name not in preferred, not is_sensitive, not guessed.facts[name].is_recognizable, -associated[name]
+        return name not in preferred, not is_sensitive, not guessed.facts[name].is_recognizable
 
-    result = {}
-    for name in sorted(used, key=rank)[MOST_COLUMNS:]:
-        guess, number = guessed.guesses[name], associated[name]
-        what = f"it goes together with {number} of the other {len(used) - 1} columns, no more than each that stays"
-        why = f"{guess.why}; left out, as a search of {MOST_COLUMNS} columns takes its time already, and {what}"
-        result[name] = guess.decided(why, role=Role.IGNORED)
-    return result
+    what = f"left out, as a search of {MOST_COLUMNS} columns takes its time already, and others come first in the table"
+    left = sorted(used, key=rank)[MOST_COLUMNS:]
+    return {name: used[name].decided(f"{used[name].why}; {what}", role=Role.IGNORED) for name in left}
 
 
 RULES = (
@@ -304,15 +251,10 @@ RULES = (
     BesideRule("The day of a birth, beside its month and its year or an age", "ignored", _days_of_birth),
     BesideRule("A first name beside a last name", "identifier", _names_of_people),
     BesideRule("A street beside the number of a house", "identifier", _addresses),
-    BesideRule("Strata and units of a sample whose weights are left out", "ignored", _sampling_design),
-    BesideRule("It adds up with a sensitive column", "sensitive", _parts_of_sums),
     BesideRule(
         "It says the same as a sensitive column, tells it or follows from it",
         "ignored, and asked",
         _copies,
-    ),
-    BesideRule(
-        "Nothing is known of it, and it follows from what others may know", "not asked about", _known_from_others
     ),
     BesideRule(f"More than {MOST_COLUMNS} columns are published", "ignored", _within_limit),
 )

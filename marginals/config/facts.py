@@ -2,25 +2,24 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from enum import Enum
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from marginals.config import RARE
-from marginals.config.cells import NO_MARKS, Marks
-from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of, meaning_of_values
+from marginals.config.vocabulary import Topic, is_recognizable, meaning_of, meaning_of_values
 from marginals.errors import InputError
-from marginals.tables.attribute import Attribute, Column, Role, words_in_order
+from marginals.messages import few
+from marginals.tables.attribute import Attribute, ColumnTexts, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
 from marginals.tables.files import ColumnLabels
-from marginals.tables.intervals import gaps_and_overlaps
-from marginals.tables.scales import dates_among_bands, in_natural_order, in_order
+from marginals.tables.scales import in_natural_order, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -29,22 +28,30 @@ from marginals.tables.sensitive_groups import (
     round_width,
     without_spike,
 )
-from marginals.tables.spellings import respelled
-from marginals.tables.values import MOST_CONSECUTIVE, date_text, dates_of_column, missing_among
+from marginals.tables.spellings import nothing_among, says_nothing
+from marginals.tables.values import (
+    DECIMAL_SIGNS,
+    MOST_CONSECUTIVE,
+    NumberFormat,
+    date_text,
+    dates_of_column,
+    formats,
+    has_digit,
+    missing_among,
+)
 from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
 
+ALWAYS = ("", "?")
+_TIMES_LARGER = 2
+_GAP_BELOW_CODES = 5
+_FEWEST_OTHERS = 5
+_MOST_WORDS_AMONG_NUMBERS = 3
 _MOST_YEARS = 200
 _MOST_DAYS_ONE_BY_ONE = 200
-
-
-# How numbers and codes are coarsened.
-
 _FINEST_BANDS = 100
 _MOST_BANDS = 20_000
 _MOST_SINGLE_NUMBERS = 200
-
-
 _MOST_LEVELS = 3
 _SHARE_IN_GROUPS = 0.5
 
@@ -68,16 +75,8 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
 
 
 UNSAID = ColumnLabels()
-
-
-class ValueKind(Enum):
-    """The way in which the values of a column can be coarsened."""
-
-    NUMBERS = "numbers"
-    DATES = "dates"
-    CODES = "codes of one length"
-    TEXTS = "texts"
-
+ValueKind = Literal["numbers", "dates", "codes", "texts"]
+"""The way in which the values of a column can be coarsened; codes have one length."""
 
 _FEWEST_CODES, _MOST_CODES = 21, 100_000
 _ROUND_SHARE = 0.6
@@ -93,20 +92,28 @@ _LONGEST_CATEGORY = 200
 """Most characters of one value of such a list."""
 
 
-_MOST_BANDS_EXAMINED = 1_000
+@dataclass(frozen=True)
+class Marks:
+    """Texts of one column that stand for no value. why: what says so. is_asked: whether that may be wrong."""
+
+    texts: tuple[str, ...] = ()
+    why: str = ""
+    is_asked: bool = False
+
+
+NO_MARKS = Marks()
 
 
 @dataclass(frozen=True, eq=False)
-class Facts(Column):
+class Facts(ColumnTexts):
     """A column without what is missing: its labels in the file, and the rows fewer of which are rare.
 
-    marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
+    marks: texts that stand for no value in this column alone.
     """
 
     labels: ColumnLabels = UNSAID
     rare: int = RARE
     marks: Marks = NO_MARKS
-    spellings: int = 0
 
     @classmethod
     def read(cls, frame: pd.DataFrame, name: str) -> "Facts":
@@ -116,61 +123,46 @@ class Facts(Column):
         except (InputError, TypeError):  # none that could be counted
             return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))
         counts: Counter[str] = Counter()
-        for code, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
-            if (text := rows.values[name][code]) is not None:
+        for value, count in zip(rows.codes[name].tolist(), rows.counts.tolist()):
+            if (text := rows.values[name][value]) is not None:
                 counts[text] += count
-        values = in_order(counts)
-        sizes = np.array([counts[text] for text in values], dtype=np.int64)
-        return cls(name, tuple(values), sizes, len(frame) - int(sizes.sum()))
+        return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))._with_rows(counts, in_order(counts))
+
+    def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
+        present = tuple(values)
+        counts = np.array([rows_of[value] for value in present], dtype=np.int64)
+        return replace(self, values=present, counts=counts, missing=self.missing + self.rows - int(counts.sum()))
+
+    @property
+    def rows_of(self) -> dict[str, int]:
+        """Rows of each value."""
+        return dict(zip(self.values, self.counts.tolist()))
 
     def without(self, missing: Collection[str]) -> "Facts":
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
-        places = [i for i, value in enumerate(self.values) if value not in absent]
-        gone = self.rows - int(self.counts[places].sum())
-        values = tuple(self.values[i] for i in places)
-        return replace(self, values=values, counts=self.counts[places], missing=self.missing + gone)
+        return self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
 
     def marked(self, marks: Marks) -> "Facts":
-        """Count marks of this column as missing, and values that differ by their spelling only as one."""
-        filled = self.without(marks.texts)
-        if filled.format is not None or filled.distinct > _MOST_CODES:
-            return replace(filled, marks=marks)
-        rows_of = Counter(dict(zip(filled.values, filled.counts.tolist())))
-        days = dates_of_column(filled.values)
-        spelled = days or respelled(rows_of, self.labels.values)
-        for text, value in spelled.items():
-            rows_of[value] += rows_of.pop(text)
-        values = tuple(in_order(rows_of)) if spelled else filled.values
-        counts = np.array([rows_of[value] for value in values], dtype=np.int64)
-        return replace(filled, values=values, counts=counts, marks=marks, spellings=0 if days else len(spelled))
+        """Count marks of this column as missing, and dates in one spelling."""
+        filled = replace(self.without(marks.texts), marks=marks)
+        days = {} if filled.format is not None else dates_of_column(filled.values)
+        if not days:
+            return filled
+        rows_of = Counter(filled.rows_of)
+        for text, day in days.items():
+            rows_of[day] += rows_of.pop(text)
+        return filled._with_rows(rows_of, in_order(rows_of))
 
     @property
     def doubt(self) -> str:
         """Question about its values; empty if there is none."""
-        doubts = []
-        if self.marks.is_asked:
-            doubts.append(
-                f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
-                "values, write marks = []"
-            )
-        if self.spellings:
-            doubts.append(
-                f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
-                "blanks or signs only; if they are values of their own, write one_spelling = false"
-            )
-        bands = self.values if self.distinct <= _MOST_BANDS_EXAMINED else ()
-        pairs = gaps_and_overlaps(bands)
-        if dates := dates_among_bands(bands):
-            doubts.append(
-                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
-                "correct the file before anything is published"
-            )
-        elif pairs:
-            overlaps = sum(not pair.is_gap for pair in pairs)
-            why = "they begin before the one below ends" if overlaps else "a gap lies below them"
-            doubts.append(f"{overlaps or len(pairs):,} of its bands may be wrong, since {why}")
-        return "; and ".join(doubts)
+        if not self.marks.is_asked:
+            return ""
+        return (
+            f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
+            "values, write marks = []"
+        )
 
     def says(self, *keys: str) -> str:
         """The words of the name that stand under some keys of the table of words."""
@@ -191,7 +183,7 @@ class Facts(Column):
         return words_in_order(self.name)
 
     @cached_property
-    def values_meaning(self) -> Meaning | None:
+    def values_meaning(self) -> Topic | None:
         """Topic of most values, if nobody should learn it about a person."""
         return meaning_of_values(
             self, [self.labels.values[value] for value in self.values if value in self.labels.values]
@@ -275,15 +267,15 @@ class Facts(Column):
         is_number = any(word.endswith(("num", "code", "nr")) for word in self.words) or self.says("codes")
         are_names = (is_number and self.is_coded) or (self.says("categories") and self.distinct > 2)
         if self.numbers and not self.is_labelled and not (are_names and self.whole_numbers):
-            return ValueKind.NUMBERS
+            return "numbers"
         if self.units is not None:
-            return ValueKind.DATES
-        return ValueKind.CODES if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else ValueKind.TEXTS
+            return "dates"
+        return "codes" if _FEWEST_CODES <= self.distinct <= _MOST_CODES and self.is_coded else "texts"
 
     @property
     def are_names(self) -> bool:
         """True if the values are numbers that stand for names, in no order."""
-        return self.kind is ValueKind.TEXTS and self.numbers is not None
+        return self.kind == "texts" and self.numbers is not None
 
     @cached_property
     def are_unordered(self) -> bool:
@@ -350,3 +342,114 @@ class Facts(Column):
         are_chosen = 2 * are_rare.sum() <= len(lengths) <= MOST_CATEGORIES
         are_short = 2 * (lengths <= _LONG_CATEGORY).sum() >= len(lengths) and lengths.max() <= _LONGEST_CATEGORY
         return not (are_chosen and are_short)
+
+
+# Spelling of the cells of an unknown table: what stands for no value, and the sign before a fraction.
+
+
+def missing_tokens(columns: Sequence[ColumnTexts]) -> dict[str, int]:
+    """Return the texts that say nothing in all columns that have them, and how many cells have each.
+
+    Cells without a text count as empty ones.
+    """
+    nothing, values = set[str](), set[str]()
+    for column in columns:
+        absent = nothing_among(column.values)
+        nothing |= absent
+        values |= {text for text in column.values if says_nothing(text)} - absent
+    cells = dict.fromkeys((*ALWAYS, *sorted(nothing - values - {*ALWAYS})), 0)
+    for column in columns:
+        for text, count in (("", column.missing), *zip(column.values, column.counts.tolist())):
+            if text in cells:
+                cells[text] += count
+    return cells
+
+
+def missing_in_words(cells: Mapping[str, int]) -> str:
+    """Return a sentence on the cells that are read as missing; empty if there is none."""
+    marks = [f"{few(count)} {'empty' if not text else repr(text)}" for text, count in cells.items() if count]
+    return f"Cells that are read as missing: {', '.join(marks)}." if marks else ""
+
+
+def marks_of(column: ColumnTexts, labels: Mapping[str, str]) -> Marks:
+    """Find the codes and words of a column that stand for no value. labels: what a file says that values mean."""
+    labelled = tuple(value for value in column.values if labels.get(value) and says_nothing(labels[value]))
+    if labelled:
+        return Marks(labelled, "the labels of the file say so")
+    written = NumberFormat.of(column.values, column.decimal)
+    if written is None:
+        return NO_MARKS
+    numbers = {text: number for text in column.values if (number := written.number(text)) is not None}
+    words = tuple(text for text in column.values if text not in numbers)
+    if words and (
+        len(words) > _MOST_WORDS_AMONG_NUMBERS or 10 * len(words) > len(numbers) or any(map(has_digit, words))
+    ):
+        return NO_MARKS
+    of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
+    if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):
+        return of_words
+    codes = _codes(numbers, dict(zip(column.values, column.counts.tolist())))
+    if not codes.texts:
+        return of_words
+    return replace(codes, texts=(*words, *codes.texts), is_asked=codes.is_asked or bool(words))
+
+
+def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
+    """Find the codes for no answer among whole numbers: negative ones, and 97, 98, 99 and the like beyond all others."""
+    below = tuple(text for text, number in numbers.items() if number < 0)
+    above = {text: number for text, number in numbers.items() if number >= 0}
+    others = set(above.values())
+    if any(abs(numbers[text]) not in _NEGATIVE for text in below):
+        return NO_MARKS
+    if below and len(others) >= (2 if len(below) > 1 else _FEWEST_OTHERS):
+        is_asked = len(below) == 1 and abs(numbers[below[0]]) not in _CODES_IF_NEGATIVE
+        return Marks(below, "all other numbers are 0 or more", is_asked)
+    for digits in range(5, 0, -1):
+        family = {Decimal(text * digits) for text in "789"}
+        family |= {Decimal(10**digits - n) for n in range(1, 5) if digits > 1}
+        largest, gap = max(others - family, default=max(family)), 1 if digits == 1 else _GAP_BELOW_CODES
+        for number in sorted(others & family):
+            largest = number if 0 < number - largest <= gap else largest
+        codes = tuple(text for text, number in above.items() if number in family and number > largest)
+        rest = [rows_of[text] for text, number in above.items() if number <= largest]
+        if not codes or len(rest) < 2 or max(others) > max(family):
+            continue
+        least, are_many = min(map(above.__getitem__, codes)), len(codes) > 1
+        is_far = 0 < _TIMES_LARGER * largest <= least and least - largest > _GAP_BELOW_CODES
+        if is_far and (are_many or (len(rest) >= _FEWEST_OTHERS and rows_of[codes[0]] > 1)):
+            return Marks(codes, "all other numbers are no more than half of them")
+        is_heap = (
+            len(rest) >= _FEWEST_OTHERS
+            and sum(map(rows_of.__getitem__, codes)) > _TIMES_LARGER * sorted(rest)[len(rest) // 2]
+        )
+        if is_far or are_many or is_heap:
+            return Marks(codes, "they lie beyond all other numbers, as codes do that say why there is none", True)
+    return NO_MARKS
+
+
+_CODES_IF_NEGATIVE = frozenset(map(Decimal, (7, 8, 9, 77, 88, 99, 777, 888, 999, 9999)))
+
+_NEGATIVE = _CODES_IF_NEGATIVE | frozenset(
+    map(Decimal, (*range(1, 10), 66, *range(94, 100), 666, *range(994, 1000), 7777, 8888, *range(9994, 10000)))
+)
+
+
+def decimal_comma(columns: Sequence[ColumnTexts]) -> str:
+    """Return the reason to read a comma before fractions; empty for a point.
+
+    Some columns hold numbers with a comma, other than 1,234, and no column holds any with a point.
+    """
+    with_comma = [column.name for column in columns if _has_fractions(column, ",")]
+    if not with_comma or any(_has_fractions(column, ".") for column in columns):
+        return ""
+    more = {1: "", 2: " and one more column"}.get(len(with_comma), f" and {len(with_comma) - 1} more columns")
+    return f"the numbers of {with_comma[0]}{more} have a comma before their fraction, and no column has a point there"
+
+
+def _has_fractions(column: ColumnTexts, sign: str) -> bool:
+    texts = [value for value in column.values if not says_nothing(value)]
+    number_format = NumberFormat.of(texts, sign)
+    if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):
+        return False
+    others = [other for mark in DECIMAL_SIGNS if mark != sign for other in formats(mark)]
+    return not any(all(map(other.is_number, texts)) for other in others)

@@ -17,12 +17,13 @@ from textwrap import wrap
 from checks.claims import listing
 from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
-from marginals.config.guessed_table import NOTHING_CHOSEN, Chosen, DescribedTable, GuessedTable
+from marginals.config.facts import missing_in_words
+from marginals.config.guessed_table import NOTHING_CHOSEN, Choices, DescribedTable, GuessedTable
 from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
-    Question,
+    Inquiry,
     comment_lines,
     guess_comments,
     one_line,
@@ -43,8 +44,8 @@ from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
-from marginals.tables.values import NumberFormat, number_text
-from marginals.tables.words import ranked_words
+from marginals.tables.values import number_text
+from marginals.tables.words import sections
 
 MOST_OUTCOMES = 2
 """Columns, at most, that are taken for outcomes until somebody names them: each is wanted with all others."""
@@ -113,7 +114,7 @@ class InitialConfig:
             raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
     @property
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[Inquiry]:
         """Questions that only somebody who knows the table can answer."""
         guessed, counts = self.guessed, self.guessed.table.counts
         guesses = {name: guess for name, guess in self.guesses.items() if guess.role is not Role.IDENTIFIER}
@@ -122,20 +123,20 @@ class InitialConfig:
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
-            result.append(Question(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
-        return [*result, *([Question((), self._about_pairs, None)] if self._about_pairs else [])]
+            result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
+        return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
 
     @cached_property
     def _outcomes(self) -> tuple[str, ...]:
         """Columns that are studied by the others: those named so, then what is sensitive for sure; none that stand alone."""
-        guessed, ranks = self.guessed, ranked_words("outcomes")
+        guessed, words = self.guessed, sections()["columns"]["outcomes"].split()
         if guessed.chosen.needed:
             return guessed.chosen.outcomes
-        named = {name: {*guessed.facts[name].words_in_order} & ranks.keys() for name in self._together}
+        named = {name: guessed.facts[name].words.intersection(words) for name in self._together}
         likely = [name for name in named if named[name] or self.guesses[name].role is Role.SENSITIVE]
 
         def rank(name: str) -> tuple[int, bool]:
-            return min(map(ranks.__getitem__, named[name]), default=len(ranks)), bool(self.guesses[name].question)
+            return min(map(words.index, named[name]), default=len(words)), bool(self.guesses[name].question)
 
         return tuple(sorted(likely, key=rank)[:MOST_OUTCOMES])
 
@@ -219,19 +220,6 @@ class InitialConfig:
         base = _BASE.format(table=_NO_BASE if self.counted.generalizations is None else _IF_BETTER)
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
 
-    @cached_property
-    def formats(self) -> dict[str, str]:
-        """Words for columns whose numbers have signs between thousands, or are in percent."""
-        words = {}
-        for name in self.guessed.used:
-            column = self.guessed.facts[name]
-            if (numbers := column.format) is not None and numbers.is_grouped:
-                other = "," if numbers.decimal == "." else "."
-                may_be = numbers.thousands == other and NumberFormat.of(column.values, other) is not None
-                words[name] = str(numbers)
-                words[name] += f'; if that sign stands before a fraction, write decimal = "{other}"' if may_be else ""
-        return words
-
     def _data(self, path: str) -> str:
         table, complete, form = self.guessed.table, self.counted.complete, self.form
         lines = [f"[data]\npath = {quoted(path)}\n{NOT_REVIEWED}"]
@@ -248,11 +236,11 @@ class InitialConfig:
             question = f"Nothing is read until one of these lines stands here: {self._about_counts}."
             lines.append(f"{_comments(question)}# counts = {quoted(table.counts)}\n# counts = false\n")
         rows = f"{few(len(table.frame) - complete)} rows are left out"
-        cells = f"# {one_line(str(table.missing))}\n" if table.missing.cells else ""
-        lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing.texts)))
-        if table.decimal.why:
-            lines.append(f"# Guessed, for {one_line(table.decimal.why)}.\ndecimal = {quoted(table.decimal.sign)}\n")
-        lines += [f"# The numbers of {one_line(name)} are read with {words}.\n" for name, words in self.formats.items()]
+        says = missing_in_words(table.missing_cells)
+        cells = f"# {one_line(says)}\n" if says else ""
+        lines.append(_MISSING.format(rows=rows, cells=cells, texts=quoted(table.missing)))
+        if table.decimal_why:
+            lines.append(f"# Guessed, for {one_line(table.decimal_why)}.\ndecimal = {quoted(table.decimal)}\n")
         return "".join([*lines, self._whose()])
 
     def _whose(self) -> str:
@@ -276,8 +264,7 @@ class InitialConfig:
     def _column(self, name: str, guess: Guess) -> str:
         key, meanings = _key(name), guess.labels.values if guess.role.is_used else {}
         notes = {**_NOTES, "marks": f"these stand for no value: {one_line(self.guessed.facts[name].marks.why)}"}
-        unread = ("marks", "one_spelling") if not guess.role.is_used else ()
-        settings = {key: value for key, value in guess.settings.items() if key not in unread}
+        settings = {key: value for key, value in guess.settings.items() if key != "marks" or guess.role.is_used}
         description = f"description = {quoted(guess.labels.description)}"
         is_sensitive = guess.role is Role.SENSITIVE
         lines = [f"[attributes.{key}]", *guess_comments(guess.why, guess.question)]
@@ -367,7 +354,7 @@ class InitialConfig:
 
 
 def initial_config(
-    source: Path, target: Path, rare: int = RARE, chosen: Chosen = NOTHING_CHOSEN, preset: Preset | None = None
+    source: Path, target: Path, rare: int = RARE, chosen: Choices = NOTHING_CHOSEN, preset: Preset | None = None
 ) -> InitialConfig:
     """Return the guess at a config for a table in files, to be written to the file `beside`.
 
@@ -392,7 +379,6 @@ _NOTES = {
     "apart": "groups by themselves: many rows have them",
     "label_form": "codes, which lie in no order",
     "missing": '"drop": rows without one are left out',
-    "one_spelling": "texts that differ by case, accents, blanks or signs are one value",
 }
 """Comments on settings."""
 

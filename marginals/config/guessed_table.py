@@ -12,17 +12,15 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import listing
-from marginals.config.cells import ALWAYS, DecimalSign, MissingTokens, likely_decimal, marks_of
-from marginals.config.facts import UNSAID, Facts
+from marginals.config.facts import ALWAYS, UNSAID, Facts, decimal_comma, marks_of, missing_tokens
 from marginals.config.person_keys import (
-    FEWEST,
     MOST_MEMBERS,
     differs_within,
     keys_by_content,
     likely_pair,
     owners,
 )
-from marginals.config.questions import Question
+from marginals.config.questions import Inquiry
 from marginals.config.rules import Guess, protected
 from marginals.errors import InputError
 from marginals.messages import did_you_mean
@@ -56,7 +54,7 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Choices:
     """Decisions before anything is guessed. wanted: columns that an analysis needs. outcomes: those studied by the others.
 
     Raises InputError for a column with two roles.
@@ -99,7 +97,7 @@ class Chosen:
                 raise InputError(f"{table} has no column {name!r}, which is {named}; {similar}")
 
 
-NOTHING_CHOSEN = Chosen()
+NOTHING_CHOSEN = Choices()
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +115,20 @@ class DescribedTable:
     keys: Sequence[RepeatingKey]
     shared: Mapping[str, str]
     questions: Mapping[tuple[str, ...], str]
-    missing: MissingTokens
-    decimal: DecimalSign
+    missing_cells: Mapping[str, int]
+    decimal_why: str
     rare: int
     counts: str | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """Texts that stand for no value in all columns."""
+        return tuple(self.missing_cells)
+
+    @property
+    def decimal(self) -> str:
+        """The sign before a fraction."""
+        return "," if self.decimal_why else "."
 
     @cached_property
     def gone(self) -> Callable[[str], BoolArray]:
@@ -139,10 +147,10 @@ class DescribedTable:
 
     def no_values(self, name: str) -> tuple[str, ...]:
         """The texts that stand for no value in a column."""
-        return (*self.missing.texts, *self.columns[name].marks.texts)
+        return (*self.missing, *self.columns[name].marks.texts)
 
     @classmethod
-    def read(cls, source: Path, form: FileForm, rare: int, chosen: Chosen) -> "DescribedTable":
+    def read(cls, source: Path, form: FileForm, rare: int, chosen: Choices) -> "DescribedTable":
         """The table in a file. Raises InputError for one without a header, or where a column that is chosen is not there."""
         files = files_of(source, form)
         if len(set(files.columns)) < len(files.columns):
@@ -158,45 +166,33 @@ class DescribedTable:
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        missing = MissingTokens.of(cells)
-        nothing = missing.texts
+        nothing = missing_tokens(cells)
         read = [column.without(nothing) for column in cells]
         named = possible_keys(files.columns, {})
-        respelled = {}
-        for name in (c.name for c in read if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)):
-            codes, texts = factorized(frame[name], _NO_VALUES)
-            if (spelled := spelled_keys(texts)[0]) != texts:
-                respelled[name] = frame[name]
-                frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
-                read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
-        content = keys_by_content(frame, read, _NO_VALUES)
+        by_content, numbering, likely = keys_by_content(frame, read, _NO_VALUES)
         shared: dict[str, str] = {}
         if chosen.person:
             owned = owners(frame, chosen.person, _NO_VALUES)
             valid = owned[owned >= 0]
             keys = [RepeatingKey(chosen.person, len(np.unique(valid)), len(valid), "you said so")]
         else:
-            by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in content.numbering]
-            keys = by_name or [key for key in content.keys if not is_called_otherwise(key.columns[0])]
+            by_name = [key for key in keys_among(frame, {}, _NO_VALUES) if key.columns[0] not in numbering]
+            keys = by_name or [key for key in by_content if not is_called_otherwise(key.columns[0])]
             keys = [key for key in keys if chosen.roles.get(key.columns[0], Role.IDENTIFIER) is Role.IDENTIFIER]
             shared = shared_keys(frame, keys, read)
             keys = [key for key in keys if key.columns[0] not in shared]
         questions = _doubt(frame, keys[0].columns if keys else [name for name in named if name not in chosen.roles])
         is_sure = keys and keys[0].columns[0] in named and keys[0].values > MOST_MEMBERS
         if not (questions or chosen.person or is_sure):
-            questions = _likely_keys(frame, read, {} if keys else content.likely, shared)
+            questions = _likely_keys(frame, read, {} if keys else likely, shared)
         keys = [] if questions else keys
-        for name, column in respelled.items():
-            if not keys or name not in keys[0].columns:
-                frame[name] = column
-        read = [column.without(nothing) for column in cells]
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
-        decimal = likely_decimal(read)
-        labels = column_labels(source)
-        read = [replace(c, decimal=decimal.sign, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
+        decimal_why = decimal_comma(read)
+        labels, decimal = column_labels(source), "," if decimal_why else "."
+        read = [replace(c, decimal=decimal, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
         columns = {c.name: c.marked(marks_of(c, c.labels.values)) for c in read}
-        return cls(source.name, frame, columns, keys, shared, questions, missing, decimal, rare, counts)
+        return cls(source.name, frame, columns, keys, shared, questions, nothing, decimal_why, rare, counts)
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
@@ -266,7 +262,7 @@ class GuessedTable:
     """
 
     table: DescribedTable
-    chosen: Chosen
+    chosen: Choices
     guesses: Mapping[str, Guess]
     person: RepeatingKey | None
     belong: tuple[tuple[str, str], ...] = ()
@@ -290,14 +286,10 @@ class GuessedTable:
         """Return the columns with a value that meet a condition."""
         return [name for name, facts in self.filled.items() if condition(facts)]
 
-    def values(self, names: Collection[str]) -> dict[str, Values]:
-        """The values of some columns in some rows, each read once."""
-        return {name: self.table.values_of(name) for name in names}
-
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        read = {key: guess.settings[key] for key in ("missing", "marks", "one_spelling") if key in guess.settings}
+        read = {key: guess.settings[key] for key in ("missing", "marks") if key in guess.settings}
         result = protected(self.facts[name], why, question)
         return replace(result, settings={**result.settings, **read}, labels=guess.labels, doubt=guess.doubt)
 
@@ -341,12 +333,12 @@ class GuessedTable:
         return frame if self.person is None else frame[~frame.duplicated(list(self.person.columns))]
 
     @cached_property
-    def unclear(self) -> list[Question]:
+    def unclear(self) -> list[Inquiry]:
         """Questions about whose rows these are: until they are answered, promises count rows."""
         if self.person is not None:
             return []
         questions = dict(self.table.questions)
-        if not questions and (keys := keys_among(self.table.frame, self.guesses, self.table.missing.texts)):
+        if not questions and (keys := keys_among(self.table.frame, self.guesses, self.table.missing)):
             names = listing([column_name(key.columns[0]) for key in keys])
             questions[tuple(key.columns[0] for key in keys)] = (
                 f"{names} repeats, and numbers no people. If a person can have several rows, write person = "
@@ -357,7 +349,7 @@ class GuessedTable:
                 f"Each row stands {times} times in the table, or a multiple of it. If rows were entered {times} times, take "
                 "them out of the table."
             )
-        return [Question(columns, why, Role.IDENTIFIER) for columns, why in questions.items()]
+        return [Inquiry(columns, why, Role.IDENTIFIER) for columns, why in questions.items()]
 
     @property
     def _times(self) -> int:

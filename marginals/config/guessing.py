@@ -11,10 +11,9 @@ import pandas as pd
 
 from checks.diversity.registry import PRESETS
 from marginals.config.beside import by_the_others, with_structure
-from marginals.config.facts import Facts
-from marginals.config.guessed_table import Chosen, DescribedTable, GuessedTable, keys_among, shared_keys
+from marginals.config.guessed_table import Choices, DescribedTable, GuessedTable, keys_among, shared_keys
 from marginals.config.person_keys import owners
-from marginals.config.questions import Question
+from marginals.config.questions import Inquiry
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
 from marginals.publishing.harmful import bounded_values, can_be_shown
@@ -40,14 +39,14 @@ _FEWEST_EXPECTED_OF_PAIRS = 20
 _MOST_VALUES_OF_PAIRS = 100
 
 
-def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
+def guessed_table(table: DescribedTable, chosen: Choices) -> GuessedTable:
     """Guess on each column by itself, then beside the others, then on the rows that publishing will count."""
     guesses = {name: guess(facts, chosen.roles.get(name)) for name, facts in table.columns.items()}
     guesses |= {column: Guess(Role.IDENTIFIER, f"it {key.why}") for key in table.keys for column in key.columns}
     # The values of an identifier tell it where its name does not.
     keys, shared = table.keys, dict(table.shared)
     if not keys and not table.questions:
-        keys = keys_among(table.frame, guesses, table.missing.texts)
+        keys = keys_among(table.frame, guesses, table.missing)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
     guesses |= {
@@ -56,7 +55,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
         if name not in chosen.roles
     }
     person = next((key for key in keys if key.columns[0] not in shared), None)
-    questions = (Question(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
+    questions = (Inquiry(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
     guesses |= {
         name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
         for question in questions
@@ -68,7 +67,7 @@ def guessed_table(table: DescribedTable, chosen: Chosen) -> GuessedTable:
     codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
     by = structurally_missing(guessed.lacking, codes, K)
     guessed = replace(with_structure(guessed, by), belong=tuple((other, name) for name, other in by.items()))
-    return _recounted(_with_missing_values(guessed))
+    return _with_missing_values(guessed)
 
 
 def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
@@ -83,22 +82,6 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
         emptiest = max(drops, key=lambda name: int(drops[name].sum()))
         why = f"{guessed.guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
         guessed = guessed.changed({emptiest: guessed.guesses[emptiest].counting_missing(why)})
-
-
-def _recounted(guessed: GuessedTable) -> GuessedTable:
-    rows = guessed.complete_rows
-    if len(rows) == len(guessed.table.frame):
-        return guessed
-    result = {}
-    for name in guessed.of_role(Role.QUASI_IDENTIFIER):
-        first, facts = guessed.guesses[name], guessed.facts[name]
-        if first.has_bands:
-            continue
-        counted = replace(Facts.read(rows, name), decimal=facts.decimal, labels=facts.labels, rare=facts.rare)
-        again = guess(counted.without(guessed.table.missing.texts).marked(facts.marks))
-        if again.role is first.role and not again.has_bands:
-            result[name] = again.counting_missing(again.why) if first.counts_missing else again
-    return guessed.changed(result)
 
 
 def _attribute(guessed: Guess) -> Attribute:
@@ -164,7 +147,7 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    read = ("missing", "marks", "one_spelling")
+    read = ("missing", "marks")
     plain = {
         name: Attribute(guess.role, **{key: guess.settings[key] for key in read if key in guess.settings})
         for name, guess in guessed.used.items()
@@ -192,7 +175,7 @@ def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> t
             continue
         codes, texts_found = factorized(rows[name], part.no_values(name))
         texts, attribute = list(map(str, texts_found)), attributes[name]
-        numbers = attribute.numbers(texts, part.decimal.sign)
+        numbers = attribute.numbers(texts, part.decimal)
         if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
             columns[name] = codes.astype(np.intp), texts  # so that a release has these labels, too
     proposed: list[tuple[float, Mapping[str, str]]] = []
@@ -218,13 +201,12 @@ def _counted(
     part: DescribedTable, frame: pd.DataFrame, attributes: Mapping[str, Attribute], person: RepeatingKey | None
 ) -> CountedTable:
     """Several rows of each only count where that takes no value its bound: any row of a person may be looked at."""
-    missing = part.missing.texts
-    read = partial(read_table, frame, attributes, missing, decimal=part.decimal.sign, k=part.rare)
+    read = partial(read_table, frame, attributes, part.missing, decimal=part.decimal, k=part.rare)
     if person is None:
         table = read(rows_per_person=1)
         return CountedTable(table, table.rows)
     one = read(person=person.columns, one_row=ONE_ROW)
-    codes = owners(frame, person.columns, missing)
+    codes = owners(frame, person.columns, part.missing)
     shares = _shares(one)
     for rows in worth_counting(np.bincount(codes[codes >= 0])):
         if _bear(shares, rows):

@@ -1,23 +1,19 @@
 """Columns that number somebody, each in several rows, noticed by how their values repeat rather than by their names.
 
 A key of people who have several rows is recognized by a second column, which numbers the rows of each person (1, 2, 3).
-Or no two rows of a person share it, as a year, and they stand together or agree in a third column. Three columns that
-agree in all rows of each value are a sign by themselves.
+Or no two rows of a person share it, as a year, and they stand together or agree in a third column.
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from checks.claims import listing
 from marginals.config.facts import Facts
 from marginals.messages import few
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.people import RepeatingKey, places
-from marginals.tables.scales import in_order
 from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
 from models.tables.contingency_table import pack
@@ -28,89 +24,53 @@ _SHARE_THAT_REPEATS = 0.8
 _MOST_ROWS_OF_EACH = 200
 _EXCEPTIONS = 0.02
 """Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
-_GLANCE = 2_000
-"""Rows by which it is seen at once that a column does not agree in the rows of each value."""
 _MOST_ROWS_EXAMINED = 50_000
-_MOST_ROWS_OF_EACH_IF_OTHERS_AGREE = 5
-_FEWEST_THAT_AGREE = 3
-_NATS_BEYOND_CHANCE = 14.0
 MOST_MEMBERS = 60
 _SHARE_THAT_DIFFERS_IN_SEX = 0.5
 
 
-@dataclass(frozen=True)
-class ContentKeys:
-    """keys: columns that number somebody, the one with most values first. numbering: those that number the rows of each
-    value of another column, which number nobody. likely: columns that may name somebody, with what says so.
+def keys_by_content(
+    frame: pd.DataFrame, columns: Sequence[Facts], missing: Collection[str]
+) -> tuple[list[RepeatingKey], set[str], dict[str, str]]:
+    """Return the keys of a table by how their values repeat, the one with most values first.
+
+    Also those that number the rows of each value of another column, which number nobody, and columns that may name
+    somebody, with what says so.
     """
-
-    keys: tuple[RepeatingKey, ...]
-    numbering: frozenset[str]
-    likely: Mapping[str, str]
-
-
-def keys_by_content(frame: pd.DataFrame, columns: Sequence[Facts], missing: Collection[str]) -> ContentKeys:
-    """Return the keys of a table by how their values repeat."""
     varied = {column.name: column for column in columns if column.distinct > 1}
-    lasting = [column for column in varied.values() if _has_repeats(column)]
-    if not lasting:
-        return ContentKeys((), frozenset(), {})
-    coded = {name: factorized(frame[name], missing) for name in varied}
-    codes = {name: column_codes for name, (column_codes, _) in coded.items()}
-    names = {
-        column.name
-        for column in lasting
-        if _is_like_key(column) and (column.counts > 1).sum() >= _SHARE_THAT_REPEATS * column.distinct
-    }
-    candidates = [column for column in lasting if _is_like_key(column) and column.are_numbers_of_things]
+    lasting = [column for column in varied.values() if _has_repeats(column) and _is_like_key(column)]
+    codes = {name: factorized(frame[name], missing)[0] for name in varied} if lasting else {}
+    names = {column.name for column in lasting if (column.counts > 1).sum() >= _SHARE_THAT_REPEATS * column.distinct}
+    candidates = [column.name for column in lasting if column.are_numbers_of_things]
     signs: dict[str, str] = {}
     numbering: set[str] = set()
-    for column in candidates:
-        some = _rows_of_first(codes[column.name])
-        owned = codes[column.name][some]
-        others = (other for other in varied.values() if other is not column)
-        if counting := next((o.name for o in others if _numbers_rows(owned, o, frame[o.name].iloc[some])), ""):
-            signs[column.name] = f"{counting} numbers the rows of each"
+    for name in candidates:
+        some = _rows_of_first(codes[name])
+        others = (other for other in varied.values() if other.name != name)
+        if counting := next(
+            (o.name for o in others if _numbers_rows(codes[name][some], o, frame[o.name].iloc[some])), ""
+        ):
+            signs[name] = f"{counting} numbers the rows of each"
             numbering.add(counting)
-    keys = {column.name for column in candidates} & names
     likely: dict[str, str] = {}
-    for column in lasting:
-        name, rest = column.name, {other: code for other, code in codes.items() if other != column.name}
-        if name in signs or name in numbering:
+    for name in (column.name for column in lasting):
+        if name not in names or name in signs or name in numbering:
             continue
-        if name in keys and (sign := _told_apart(codes[name], rest, keys)):
+        rest = {other: code for other, code in codes.items() if other != name}
+        if name in candidates and (sign := _told_apart(codes[name], rest, names.intersection(candidates))):
             signs[name] = sign
-            continue
-        # By their place in order, by which a function of the values is known.
-        places_of = {text: place for place, text in enumerate(in_order(column.values))}
-        ordered = np.array([*(places_of.get(text, -1) for text in coded[name][1]), -1])[codes[name]]
-        is_seldom = column in candidates and column.rows <= _MOST_ROWS_OF_EACH_IF_OTHERS_AGREE * column.distinct
-        if is_seldom and (sign := _agreeing(ordered, rest)):
-            signs[name] = sign
-        elif not (column.begin_with_year or column.end_with_year):
-            for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")) if name in names else ():
+        elif not (varied[name].begin_with_year or varied[name].end_with_year):
+            for exceptions, but in ((0.0, ""), (_EXCEPTIONS, "but for few rows, ")):
                 if name not in likely and (sign := _told_apart(codes[name], rest, names, exceptions)):
                     likely[name] = f"{but}{sign}"
-            if name not in likely and (sign := _agreeing(ordered, rest, _EXCEPTIONS)):
-                likely[name] = sign
-    ordered_keys = sorted((varied[name] for name in signs), key=lambda column: -column.distinct)
-    return ContentKeys(
-        tuple(
-            RepeatingKey((column.name,), column.distinct, column.rows, signs[column.name]) for column in ordered_keys
-        ),
-        frozenset(numbering),
-        likely,
-    )
+    keys = [RepeatingKey((name,), varied[name].distinct, varied[name].rows, sign) for name, sign in signs.items()]
+    return sorted(keys, key=lambda key: -key.values), numbering, likely
 
 
 def owners(frame: pd.DataFrame, columns: Sequence[str], missing: Collection[str]) -> IndexArray:
     """Return a number of whoever each row is of by some columns together, -1 if one lacks a value; shape (rows,)."""
-    return _together([factorized(frame[column], missing)[0] for column in columns])
-
-
-def _together(codes: Sequence[IndexArray]) -> IndexArray:
-    """A number for each combination of values, in the order of the rows where it stands first; -1 where one is missing."""
-    packed, _ = pack([code + 1 for code in codes], [int(code.max(initial=0)) + 2 for code in codes], len(codes[0]))
+    codes = [factorized(frame[column], missing)[0] for column in columns]
+    packed, _ = pack([code + 1 for code in codes], [int(code.max(initial=0)) + 2 for code in codes], len(frame))
     is_known = np.logical_and.reduce([code >= 0 for code in codes])
     numbers = np.full(len(packed), -1, dtype=np.intp)
     numbers[is_known] = pd.factorize(packed[is_known])[0]
@@ -126,40 +86,13 @@ def likely_pair(
 ) -> dict[tuple[str, ...], str]:
     """Two columns that may say together whose row it is, as the number of a household and of a member do, and why.
 
-    groups, members: columns that are called like such ones; others are found by how their values repeat.
+    groups, members: columns that are called like such ones.
     """
     varied = {column.name: column for column in columns if column.distinct > 1}
-    keys = [
-        c.name
-        for c in varied.values()
-        if c.are_numbers_of_things and (c.name in groups or (_has_repeats(c) and _is_like_key(c)))
-    ]
-    small = [
-        c.name
-        for c in varied.values()
-        if c.whole_numbers and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
-    ]
-    if not keys or not (small or members):
-        return {}
-    codes = {name: factorized(frame[name], missing)[0] for name in varied}
-    for group, member in product(keys, dict.fromkeys([*members, *small])):
-        if group == member or member not in varied:
-            continue
-        pairs = _together([codes[group], codes[member]])
-        number = int(pairs.max()) + 1
-        are_named = group in groups and member in members
-        if not max(varied[group].distinct, varied[member].distinct) < number <= (0.9 + are_named) * len(frame):
-            continue
-        if not are_named and not _counts_members(codes[group], frame[member]):
-            continue
-        most = len(np.unique(codes[group])) + _EXCEPTIONS * len(frame)  # of a column that is constant in each group
-        others = {
-            name: code
-            for name, code in codes.items()
-            if name not in (group, member) and int(_together([codes[group], code]).max()) + 1 > most
-        }
-        reason = _told_apart(pairs, others, (), _EXCEPTIONS)
-        if are_named or " is the same" in reason:
+    keys = [name for name, column in varied.items() if column.are_numbers_of_things and name in groups]
+    for group, member in product(keys, (name for name in members if name in varied)):
+        number = int(owners(frame, (group, member), missing).max()) + 1
+        if group != member and number > max(varied[group].distinct, varied[member].distinct):
             return {(group, member): f"{few(number, len(frame))} pairs in {len(frame):,} rows"}
     return {}
 
@@ -228,51 +161,3 @@ def _told_apart(
         return ""
     agreement = f", and {constant} is the same in all rows of each" if constant else ""
     return f"no two rows of one have the same {times}{agreement}"
-
-
-def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
-    numbers = pd.to_numeric(texts.astype(str), errors="coerce").to_numpy()
-    filled = (groups >= 0) & ~np.isnan(numbers)
-    of_each = pd.Series(numbers[filled]).groupby(groups[filled])
-    least, most, different = of_each.min(), of_each.max(), of_each.nunique()
-    counts = ((least <= 1) & (most - least + 1 == different)).mean() > 1 - 3 * _EXCEPTIONS
-    return bool(counts and different.mean() > 2)
-
-
-def _agreeing(owners: IndexArray, others: Mapping[str, IndexArray], exceptions: float = 0.0) -> str:
-    """Name several columns that say the same in all rows of each value, as they do of a person or a family."""
-    same = (name for name, values in others.items() if _is_same_within(owners, values, exceptions))
-    agreeing = list(islice(same, _FEWEST_THAT_AGREE))
-    nearly = "nearly " if exceptions else ""
-    return (
-        f"{listing(agreeing)} are the same in {nearly}all rows of each" if len(agreeing) == _FEWEST_THAT_AGREE else ""
-    )
-
-
-def _is_same_within(owners: IndexArray, values: IndexArray, exceptions: float) -> bool:
-    """True if all rows of each owner have one value, which neither chance nor the order of the owners explains."""
-    filled = (owners >= 0) & (values >= 0)
-    numbers, others = owners[filled], values[filled].astype(np.int64)
-    if len(np.unique(others[:_GLANCE])) < 2 and len(np.unique(others)) < 2:
-        return False
-    size = int(others.max()) + 1
-    if len(numbers) > 2 * _GLANCE:
-        glance = numbers <= np.partition(numbers, _GLANCE)[_GLANCE]
-        if _unlike(numbers[glance] * size + others[glance], size)[0] > 3 * exceptions:
-            return False
-    unlike, pairs = _unlike(numbers * size + others, size)
-    if len(pairs) < FEWEST or unlike > exceptions:
-        return False
-    in_order_of_owners = pairs % size
-    follows = np.count_nonzero(np.diff(in_order_of_owners)) < 3 * len(np.unique(in_order_of_owners))
-    by_chance = float(((np.bincount(others) / len(others)) ** 2).sum())
-    return not follows and bool(-len(pairs) * np.log(by_chance) > _NATS_BEYOND_CHANCE)
-
-
-def _unlike(packed: IndexArray, size: int) -> tuple[float, IndexArray]:
-    """The share of rows with another value than most of their owner, and a pair of each owner of several rows."""
-    pairs, counts = np.unique(packed, return_counts=True)
-    begins = np.flatnonzero(np.diff(pairs // size, prepend=-1))
-    rows, most = np.add.reduceat(counts, begins), np.maximum.reduceat(counts, begins)
-    several = rows > 1
-    return float((rows - most).sum() / max(rows[several].sum(), 1)), pairs[begins[several]]

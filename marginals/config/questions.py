@@ -20,7 +20,7 @@ reviewed = false
 
 
 @dataclass(frozen=True)
-class Question:
+class Inquiry:
     """A question about some columns, such as whether nobody should learn them about a person, and the reason for it.
 
     role: which they have until then. Of identifiers it is asked whether they say whose rows these are. A question without
@@ -55,7 +55,7 @@ class Question:
         return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
-def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Question]:
+def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Inquiry]:
     """Return questions by reason and role, of few columns at once, those without evidence last."""
     groups: dict[tuple[str, Role | None], list[str]] = {}
     for name, reason, role in entries:
@@ -63,7 +63,7 @@ def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Questi
             groups.setdefault((reason, role), []).append(name)
     ordered = sorted(groups.items(), key=lambda group: group[0][0] == UNKNOWN)
     return [
-        Question(tuple(names[first : first + _MOST_ASKED]), reason, role)
+        Inquiry(tuple(names[first : first + _MOST_ASKED]), reason, role)
         for (reason, role), names in ordered
         for first in range(0, len(names), _MOST_ASKED)
     ]
@@ -129,12 +129,8 @@ def unconfirmed_lines(
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
-    entries = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
-    unknown = [name for name, guess in unconfirmed.items() if guess.question == UNKNOWN]
-    others = [name for name, guess in unconfirmed.items() if not guess.question]
-    for lines, names in (("It was not sure of", entries), ("It knows nothing of", unknown), ("It guessed", others)):
-        if names:
-            yield f"  {lines}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
+    names = sorted(unconfirmed, key=lambda name: not unconfirmed[name].question)
+    yield f"  {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
 
 
 def without_question(text: str, names: Iterable[str]) -> str:

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from io import TextIOWrapper
+from io import StringIO
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
 from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, open_regular, reading
+from marginals.files import bounded_content, reading
 from marginals.keys import (
     ANY,
     FLAG,
@@ -37,18 +37,16 @@ from marginals.keys import (
     section,
     text,
 )
-from marginals.named_rules import COUNTS, rules_of
+from marginals.named_rules import COUNTS
 from marginals.output import OutputFile
 from marginals.published_values import EXAMPLE, Part
 from marginals.publishing.policy import NO_DIVERSITY, Policy
 from marginals.publishing.population import Population
-from marginals.recoding.recoded_file import is_file
 from marginals.risk.assessment import HarmModel, RiskAssessment
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable, with_values_of
 from marginals.risk.rules import DisclosureRule, disclose
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.files import files_of, frame_of
-from marginals.tables.levels import read_population
 from marginals.tables.people import unit_refusal
 from marginals.tables.source import TableSource
 from marginals.tables.spellings import cell_text
@@ -86,7 +84,7 @@ KEYS: Mapping[str, Keys] = {
     "attributes.NAME": keys_of(Attribute)
     | {
         "role": replace(one_of([role.value for role in Role]), required=True),
-        **dict.fromkeys(("hierarchy", "population"), text("name a file")),
+        "hierarchy": text("name a file"),
     },
     "privacy": {name: _OF_POLICY[name] for name in _OF_PRIVACY},
     "population": {
@@ -99,7 +97,7 @@ KEYS: Mapping[str, Keys] = {
     "base": {
         "table": Key(
             lambda base: isinstance(base, str | dict),
-            'be "auto", "best", "none", a CSV file or a table of levels',
+            'be "auto", "best", "none" or a table of levels',
             default="auto",
         )
     },
@@ -185,8 +183,7 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
         where = f"risk.weights.{name}"
         if not is_table(content):
             return _WEIGHT.check(where, content)
-        by_value = Key(bool, "be a weight, or a table of values and weights").check(where, content)
-        return _WEIGHT.of_each(where, by_value)
+        return _WEIGHT.of_each(where, Key(bool, "be a weight, or a table of values and weights").check(where, content))
 
     weights = {name: weight(name, content) for name, content in risk["weights"].items()} if "weights" in risk else None
     interactions = [_section(entry, "risk.interactions") for entry in risk["interactions"]]
@@ -306,7 +303,7 @@ def config_of(path: Path, text: str) -> Config:
     return replace(config, unconfirmed=guesses_in(text, config.source.attributes))
 
 
-_MOST_BYTES = 1 << 20
+_MOST_BYTES, _MOST_BYTES_OF_A_HIERARCHY = 1 << 20, 1 << 26
 
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 """A key of more than a hundred parts, where keys can stand."""
@@ -328,8 +325,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         _section(content.get(name, {}), name) for name in ("release", "data", "privacy", "base", "search")
     )
     table = base["table"]
-    if isinstance(table, str) and is_file(table):
-        table = str(folder / table)
     sections = content.get("attributes", {})
     if not isinstance(sections, dict) or not sections:
         raise InputError("there is no section [attributes.NAME], so no column has a role")
@@ -339,7 +334,6 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
         raise InputError(
             "data.where names a part of the table, and [population] everybody whom the whole could be about; leave out one"
         )
-    rules = privacy["rules"] if isinstance(privacy["rules"], list | tuple) else [privacy["rules"]]
     settings = {key: data[key] for key in _SAME if key in data}
     if "memory" in data and (size := _SIZE.fullmatch(data["memory"])):
         settings["memory"] = int(size[1]) * {"MB": 10**6, "GB": 10**9}[size[2]]
@@ -351,13 +345,12 @@ def _config(path: Path, content: Mapping[str, Any]) -> Config:
     risk = RiskSection.of(folder, content.get("risk", {}))
     people = _population(folder, content.get("population", {}))
     files = [data["path"], *([data["ladders"]] if "ladders" in data else ())]
-    files += [content[key] for content in sections.values() for key in _FILES if key in content]
-    files += [rule for rule in rules if isinstance(rule, str) and rule.endswith(".toml")]
+    files += [content["hierarchy"] for content in sections.values() if "hierarchy" in content]
     files += [*risk.files, *([people["path"]] if people and "path" in people else ())]
     return Config(
         path,
         TableSource(attributes=attributes, origin=folder / data["path"], **settings),
-        Policy(**{**privacy, "rules": rules_of(privacy["rules"], folder)}, base=table, **search),
+        Policy(**privacy, base=table, **search),
         risk,
         Imprint.of(imprint),
         (path, *(folder / file for file in files)),
@@ -388,7 +381,7 @@ def _attribute(folder: Path, name: str, content: object) -> Attribute:
     where = f"attributes.{name}"
     content = _section(content, where, "attributes.NAME")
     try:
-        files = {key: read(folder / content[key]) for key, read in _FILES.items() if key in content}
+        files = {"hierarchy": read_hierarchy(folder / content["hierarchy"])} if "hierarchy" in content else {}
         return Attribute(**{**content, **files})
     except InputError as error:
         raise InputError(f"{where}: {error}").about(where) from None
@@ -462,22 +455,9 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     """
     path = path_of(path)
     try:
-        with reading("hierarchy file", path, "semicolons"), open_regular(path) as stream:
-            lines = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            rows = csv.reader(_bounded(lines), delimiter=";")
+        with reading("hierarchy file", path, "semicolons"):
+            lines = StringIO(bounded_content(path, _MOST_BYTES_OF_A_HIERARCHY).decode("utf-8-sig"), newline="")
+            rows = csv.reader(lines, delimiter=";")
             return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)
     except HierarchyError as error:
         raise InputError(f"the hierarchy file {path.name}: {error}") from None
-
-
-def _bounded(lines: TextIOWrapper) -> Iterator[str]:
-    while line := lines.readline(_MOST_CHARACTERS_OF_A_LINE):
-        if len(line) == _MOST_CHARACTERS_OF_A_LINE:
-            raise csv.Error("a line is too long")
-        yield line
-
-
-_MOST_CHARACTERS_OF_A_LINE = 1 << 20
-
-_FILES = {"hierarchy": read_hierarchy, "population": read_population}
-"""Keys of an attribute that name a file, and what reads it."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from marginals.config import UNKNOWN
-from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts, ValueKind
-from marginals.config.vocabulary import Meaning, is_recognizable, meaning_of
+from marginals.config.facts import MOST_CATEGORIES, UNSAID, Facts
+from marginals.config.vocabulary import Topic, is_recognizable, meaning_of
 from marginals.messages import few
 from marginals.tables.attribute import COUNT, Role, words_in_order
 from marginals.tables.files import ColumnLabels
@@ -41,11 +41,6 @@ class Guess:
     is_coarse: bool = False
     is_alone: bool = False
     doubt: str = ""
-
-    @property
-    def has_bands(self) -> bool:
-        """True if its values are cut to bands, beginnings or units of time."""
-        return not self.settings.keys().isdisjoint(("intervals", "prefixes", "dates"))
 
     @property
     def counts_missing(self) -> bool:
@@ -156,19 +151,12 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
     is_uneven = f.counts.max() >= _TIMES_THE_MEDIAN * np.median(f.counts)
     look_counted = is_uneven or f.rows >= _ROWS_OF_A_KEY * f.distinct or (first and f.words_in_order[-1].endswith("s"))
     are_counts = says_how_many and (look_counted or "0" in f.values)
-    numbering = f.says("numbering") or other_numbered(f.name)
-    is_key = numbering and _repeat_like_keys(f) and not f.says("categories") and not are_counts
+    is_of_files = f.says("files") and f.says("file_numbers") and f.rows <= _ROWS_OF_A_KEY * f.distinct
+    numbering = (
+        f.says("numbering") or other_numbered(f.name) or (f.says("files", "file_numbers") if is_of_files else "")
+    )
+    is_key = numbering and _repeat_like_keys(f) and (is_of_files or not (f.says("categories") or are_counts))
     return (numbering, f.rows / f.distinct) if is_key else None
-
-
-def _numbers_files(f: Facts) -> tuple[str, float] | None:
-    if (
-        not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers"))
-        or f.rows > _ROWS_OF_A_KEY * f.distinct
-    ):
-        return None
-    words = (word for word in f.words_in_order if word in column_words("files", "file_numbers"))
-    return " ".join(words), f.rows / f.distinct
 
 
 def _repeats_evenly(f: Facts) -> bool:
@@ -217,7 +205,7 @@ def _fills_scale(f: Facts) -> bool:
     return (low, high) in _SCALES and f.distinct == high - low + 1 and f.rows >= 10 * f.distinct
 
 
-def _surely(text: str) -> Meaning | None:
+def _surely(text: str) -> Topic | None:
     meaning = meaning_of(text)
     return meaning if meaning is not None and meaning.is_sure else None
 
@@ -229,7 +217,7 @@ def _are_diagnoses(f: Facts) -> bool:
 
 
 def _bands(f: Facts) -> str:
-    if f.kind is not ValueKind.NUMBERS or (not f.whole_numbers and f.distinct <= _FEW_NUMBERS):
+    if f.kind != "numbers" or (not f.whole_numbers and f.distinct <= _FEW_NUMBERS):
         return ""
     kind = (
         "ages"
@@ -245,7 +233,7 @@ def _bands_of_heaps(f: Facts) -> str:
 
 
 def _categories(f: Facts) -> str:
-    if f.kind is ValueKind.NUMBERS:
+    if f.kind == "numbers":
         kind = "different numbers"
     elif f.numbers:
         kind = f"numbers that stand for names, as its {'labels say' if f.is_labelled else 'name says'}"
@@ -301,7 +289,7 @@ _TOO_FINE = (
     ),
     _ignored(
         lambda f: (
-            f.kind is ValueKind.NUMBERS
+            f.kind == "numbers"
             and f.distinct > 2
             and f.whole_numbers
             and max(f.whole_numbers) - min(f.whole_numbers) > _WIDEST_RANGE
@@ -314,18 +302,16 @@ _TOO_FINE = (
         condition="dates that end with the year, of which the day, month or year is not sure, or that span over 200 years",
     ),
     _ignored(
-        lambda f: f.kind is ValueKind.TEXTS and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_NAMED_SHARE),
+        lambda f: f.kind == "texts" and f.distinct > MOST_CATEGORIES and not f.are_mostly_named(_NAMED_SHARE),
         "{f.distinct:,} different texts are too many to guess how they go together; write a hierarchy",
     ),
-    _ignored(
-        lambda f: f.kind is ValueKind.TEXTS and f.are_long(), "some values are long texts, which may say anything"
-    ),
+    _ignored(lambda f: f.kind == "texts" and f.are_long(), "some values are long texts, which may say anything"),
 )
 
 STEPS = (
     *_TOO_FINE,
     _open(
-        lambda f: f.kind is ValueKind.NUMBERS and f.distinct == 2,
+        lambda f: f.kind == "numbers" and f.distinct == 2,
         "it has 2 values, published as they are or not at all",
     ),
     _open(_bands_of_heaps, "{match}; many rows share a value", _FITTED, condition="numbers that many rows share"),
@@ -336,24 +322,24 @@ STEPS = (
         condition="other numbers, but for up to 20 with decimals",
     ),
     _open(
-        lambda f: f.kind is ValueKind.DATES and f.says("births"),
+        lambda f: f.kind == "dates" and f.says("births"),
         "dates, from months on as fine as their rows allow; the day of birth itself is never published",
         {"dates": lambda f: tuple(unit for unit in f.units or () if unit != "day"), **_FITTED},
         is_coarse=True,
     ),
     _open(
-        lambda f: f.kind is ValueKind.DATES,
+        lambda f: f.kind == "dates",
         "dates, from {f.units[0]}s on as fine as their rows allow",
         {"dates": "units", **_FITTED},
     ),
     _open(
-        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES and f.prefixes and f.are("[0-9]{5}-[0-9]{4}") else 0,
+        lambda f: len(f.values[0]) if f.kind == "codes" and f.prefixes and f.are("[0-9]{5}-[0-9]{4}") else 0,
         "all values are codes of {match} characters, a block of houses each, which is never published itself",
         {"prefixes": "prefixes"},
         is_coarse=True,
     ),
     _open(
-        lambda f: len(f.values[0]) if f.kind is ValueKind.CODES else 0,
+        lambda f: len(f.values[0]) if f.kind == "codes" else 0,
         "all values are codes of {match} characters",
         {"prefixes": "prefixes", **_FITTED},
     ),
@@ -426,9 +412,6 @@ ROLES = (
         "its name says {match[0]}: it seems to number who the rows are about, {match[1]:,.1f} rows each",
     ),
     _identifier(
-        _numbers_files, "its name says {match[0]}: it seems to number files about people, {match[1]:,.1f} rows each"
-    ),
-    _identifier(
         _repeats_evenly,
         "each of its {f.distinct:,} values is in equally many rows, like a key of which each has several",
     ),
@@ -493,8 +476,7 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         why = f"{result.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
         result = result.counting_missing(why)
     marks = {"marks": facts.marks.texts} if facts.marks.texts else {}
-    spelling = {"one_spelling": True} if facts.spellings else {}
-    return replace(result, settings={**result.settings, **marks, **spelling}, labels=facts.labels, doubt=facts.doubt)
+    return replace(result, settings={**result.settings, **marks}, labels=facts.labels, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
-from marginals.tables.attribute import Column, Role, words_in_order
+from marginals.tables.attribute import ColumnTexts, Role, words_in_order
 from marginals.tables.words import sections
 
 _SHORTEST_WITH_AN_END = 5
@@ -24,7 +24,7 @@ _RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "
 
 
 @dataclass(frozen=True)
-class Meaning:
+class Topic:
     """Topic of a column, and the word that says so. default: the role of a column of which that is not sure."""
 
     about: str
@@ -34,7 +34,7 @@ class Meaning:
 
 
 @dataclass(frozen=True)
-class Kind:
+class TopicWords:
     """Topic of the table of words, which explains these keys."""
 
     about: str
@@ -116,13 +116,13 @@ def _cut_short(word: str) -> str:
 
 
 @cache
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[TopicWords, ...]:
     """Return all topics, in the order of the table."""
 
-    def kind(entry: Mapping[str, str]) -> Kind:
+    def kind(entry: Mapping[str, str]) -> TopicWords:
         single = {"about", "default", "pervades", "absence"}
         values: dict[str, Any] = {k: text if k in single else tuple(text.split()) for k, text in entry.items()}
-        return Kind(**values)
+        return TopicWords(**values)
 
     return tuple(map(kind, sections()["kinds"].values()))
 
@@ -133,18 +133,18 @@ def _recognizable() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=10_000)
-def meaning_of(text: str) -> Meaning | None:
+def meaning_of(text: str) -> Topic | None:
     """Return the sensitive topic of a name or a description, sure or not; None if there is none."""
     words = words_in_order(text)
     for kind in kinds():
         if word := kind.sure_word(words):
-            return Meaning(kind.about, word)
+            return Topic(kind.about, word)
     for kind in kinds():
         if word := kind.likely_word(words):
-            return Meaning(kind.about, word, is_sure=False, default=Role(kind.default))
+            return Topic(kind.about, word, is_sure=False, default=Role(kind.default))
     for word in words:
         if about := _cut_short(word):
-            return Meaning(about, word, is_sure=False)
+            return Topic(about, word, is_sure=False)
     return None
 
 
@@ -161,7 +161,7 @@ def _is_recognizable_word(word: str) -> bool:
     return word in single or begins or _abbreviated(word, [text for text in single if len(text) < len(word)])
 
 
-def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning | None:
+def meaning_of_values(column: ColumnTexts, labels: Collection[str] = ()) -> Topic | None:
     """Return the sensitive topic of the values of at least half the rows; None if there is none. labels: of codes."""
     if len(column.values) < 2:
         return None
@@ -170,9 +170,9 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
         return None
     weights = [1] * len(texts) if labels else column.counts.tolist()
     if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:
-        return Meaning("ratings, as of health", "", is_sure=False)
+        return Topic("ratings, as of health", "", is_sure=False)
     if 2 * sum(weight for text, weight in zip(texts, weights) if _MONEY.fullmatch(text)) >= sum(weights) > 0:
-        return Meaning("amounts of money", "", is_sure=False)
+        return Topic("amounts of money", "", is_sure=False)
     spoken = [(text, _WORD.findall(text), weight) for text, weight in zip(texts, weights) if _WORD.search(text)]
     for kind in kinds():
         weight_of_kind = sum(
@@ -181,11 +181,11 @@ def meaning_of_values(column: Column, labels: Collection[str] = ()) -> Meaning |
             if text in kind.texts or any(word.startswith(kind.values) or word in kind.texts for word in words)
         )
         if 2 * weight_of_kind >= sum(weights) > 0:
-            return Meaning(kind.about, "")
+            return Topic(kind.about, "")
     return None
 
 
-def harmless_values(name: str, description: str, about: Meaning | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
+def harmless_values(name: str, description: str, about: Topic | None, meanings: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values of a sensitive column that say that somebody lacks something, if lacking it harms nobody."""
     entry, words = {key: tuple(text.split()) for key, text in sections()["absence"].items()}, set(words_in_order(name))
 

@@ -53,8 +53,7 @@ def _part(part: AuditedTables, printed: int) -> dict[str, Any]:
     }
 
 
-def _row(part: AuditedTables, number: int) -> tuple[str, str, str, str, list[str]]:
+def _row(part: AuditedTables, number: int) -> tuple[str, str, str, list[str]]:
     fact = part.facts[number]
-    estimate = "" if part.estimates is None else f"{part.estimates[fact.cell]:,.1f}"
     published = ends_in_words(fact.published) if fact.is_published else "not published"
-    return cell_name(part.linked, fact.cell), published, ends_in_words(fact.proven), estimate, part.because(number)
+    return cell_name(part.linked, fact.cell), published, ends_in_words(fact.proven), part.because(number)

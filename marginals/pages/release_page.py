@@ -3,6 +3,7 @@
 It needs no network and no script, and the same release always gives the same bytes.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 from math import exp
@@ -14,7 +15,6 @@ from checks.claims import AttributeClaim, CountClaim, listing
 from marginals.attacks import published_attacks
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
-from marginals.charts import Shape, colours, lengths, levels_shown
 from marginals.decision import Decision
 from marginals.ledger import turnover_in_words
 from marginals.messages import installing
@@ -32,12 +32,12 @@ from marginals.say.claims import (
 )
 from marginals.say.decision import decision_words
 from marginals.say.sentences import by_readers
-from marginals.say.table import part_in_words, unit_in_words
+from marginals.say.table import unit_in_words
 from marginals.tables.attribute import Role
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import Hierarchy, Margin
 
 if TYPE_CHECKING:
     import jinja2
@@ -58,7 +58,7 @@ _FITTED = 1 << 14
 def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     margins = published.everything.margins
-    findings, levels = published.verify(), levels_shown(margins)
+    findings, levels = published.verify(), _levels_shown(margins)
     claims = [
         claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings.checks)
     ]
@@ -74,7 +74,7 @@ def report_html(published: BundleContent) -> bytes:
         install=installing(),
         rows=published.collection.cube.total,
         unit=unit_in_words(published.rows_per_person),
-        part=part_in_words(published.where),
+        part=f"This release covers only rows with {published.where}." if published.where else "",
         turnover=turnover_in_words(published),
         people=published.most_rows_of_a_person,
         attributes=[_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes],
@@ -104,14 +104,14 @@ def report_html(published: BundleContent) -> bytes:
     )
 
 
-def _attribute(published: BundleContent, name: str, levels: list[int]) -> Shape:
+def _attribute(published: BundleContent, name: str, levels: list[int]) -> dict[str, Any]:
     """An attribute: how its values may be generalized, and how they are distributed at the finest published level."""
     hierarchy, words = published.domain.hierarchy(name), published.codebook
-    content: Shape = {
+    content: dict[str, Any] = {
         "name": name,
         "description": words.description(name),
         "is_sensitive": published.roles[name] is Role.SENSITIVE,
-        "colour": colours(published.domain)[name],
+        "colour": published.domain.attributes.index(name) % 10,
         "shown": [beside_name(name, hierarchy, level) for level in levels],
     }
     if not levels:
@@ -148,7 +148,7 @@ def _steps(hierarchy: Hierarchy, base: int, published: list[int]) -> list[tuple[
     return [(level, label, level in published) for level, label in enumerate(path)]
 
 
-def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Shape]:
+def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[dict[str, Any]]:
     codes = table.column(table.attributes[0], level)
     rows = np.bincount(codes, table.counts, minlength=hierarchy.size(level)).astype(np.int64).tolist()
     total = max(table.total, 1)  # a bundle of other programs may count no row
@@ -158,8 +158,8 @@ def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[Sha
     ]
 
 
-def _marginals(published: BundleContent) -> list[Shape]:
-    colour, reports = colours(published.domain), []
+def _marginals(published: BundleContent) -> list[dict[str, Any]]:
+    colour, reports = {name: number % 10 for number, name in enumerate(published.domain.attributes)}, []
     for table in published.everything.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
         smallest = int(table.rolled_up(public).counts.min()) if public and len(table) else None
@@ -207,7 +207,7 @@ def _ruled_out(published: BundleContent) -> str:
     return counts_below(least) if least > 1 else ""
 
 
-def _analysed(published: BundleContent) -> Shape | None:
+def _analysed(published: BundleContent) -> dict[str, Any] | None:
     """The columns and the outcome in the recipe for R, found by attributes so that no table is named by its place."""
     by_attributes: dict[tuple[str, ...], list[ContingencyTable]] = {}
     for table in published.everything.tables:
@@ -228,25 +228,40 @@ def _r_text(text: str) -> str:
     return f'"{"".join(plain)}"'
 
 
+def _levels_shown(margins: Sequence[Margin]) -> dict[str, list[int]]:
+    """Return the levels at which margins show each attribute, finest first."""
+    attributes = dict.fromkeys(attribute for margin in margins for attribute in margin)
+    return {a: sorted({margin[a] for margin in margins if a in margin}) for a in attributes}
+
+
+def lengths(values: Sequence[float]) -> list[float]:
+    """Return the length of a bar for each value, in percent of the longest."""
+    longest = max(values, default=0.0) or 1.0
+    return [round(max(0.0, 100 * value / longest), 2) for value in values]
+
+
 def page(name: str, **content: Any) -> bytes:
-    """The page of a template, filled in, in UTF-8."""
+    """Return the page of a template, filled in, in UTF-8."""
+    return filled(name, content, "marginals.pages")
+
+
+def filled(name: str, content: dict[str, Any], *packages: str) -> bytes:
+    """Return a template of packages, filled in, in UTF-8; of one name the first."""
     # A name from somebody else's file may hold half a surrogate pair, which no file can hold.
-    return _environment().get_template(name).render(content).encode("utf-8", "replace")
+    return _environment(*packages).get_template(name).render(content).encode("utf-8", "replace")
 
 
 @cache
-def _environment() -> "jinja2.Environment":
-    return environment("marginals.pages")
-
-
-def environment(*packages: str) -> "jinja2.Environment":
-    """The templates of packages; of one name the first."""
+def _environment(*packages: str) -> "jinja2.Environment":
     import jinja2
 
-    return jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
         autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["thousands"] = "{:,}".format
+    templates.globals.update(signs=SIGNS)
+    return templates

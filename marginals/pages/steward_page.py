@@ -1,19 +1,15 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
-from collections import Counter
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice
-from math import isinf, isnan, log
 
 from checks.claims import MinCell
-from marginals.accuracy import Comparison, PairCompared, TableErrors
+from marginals.accuracy import Comparison, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
-from marginals.charts import lengths
 from marginals.ledger import waiting_lines
 from marginals.names import with_level_names
-from marginals.pages.release_page import page
+from marginals.pages.release_page import lengths, page
 from marginals.say.claims import harm_tables, sensitive_lines
 from marginals.say.steward import (
     ENDED_BY_TIME,
@@ -26,11 +22,6 @@ from marginals.say.steward import (
 )
 from marginals.say.table import dropped_warning, few_dropped_warning, unit_in_words
 from marginals.steward import MARK, StewardReport
-from models.search.problem import RefusedMove, Step
-from models.tables.hierarchy import Domain
-
-_FAR = log(1.1)
-"""Difference of the logarithms of two odds ratios, from which on a pair is listed."""
 
 _STEPS = 200
 """Steps of a search that are listed."""
@@ -46,7 +37,6 @@ def steward_html(report: StewardReport) -> bytes:
     """The page in UTF-8."""
     search = report.search
     rows = report.published.collection.cube.total
-    refusals = Counter(refused.reason for step in search.steps for refused in step.refused)
     least = max((claim.k for claim in report.published.claims if isinstance(claim, MinCell)), default=None)
     people = [name for name in report.dropped_in if name not in report.domain.attributes]
     return page(
@@ -66,20 +56,17 @@ def steward_html(report: StewardReport) -> bytes:
         bars=_bars(report),
         models=list(report.comparison.each.items()),
         pairs=len(report.comparison.release.two_way.by_table),
-        lost=_beyond(report.comparison.most_lost(), lambda pair: pair.is_lost),
-        odds=_beyond(report.comparison.furthest_odds(), lambda pair: pair.log_ratio >= _FAR),
+        lost=[*islice((pair for pair in report.comparison.most_lost() if pair.is_lost), _FURTHEST)],
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
-        odds_text=_odds_text,
         removed=removed_in_words(report),
         proven=proven_in_words(search, report.base, 6),
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),
         beside_lines=beside_lines(report.beside, report.domain),
         ended=ENDED_BY_TIME if report.search.stopped else "",
-        steps=[_in_words(step, report.domain) for step in search.steps[:_STEPS]],
+        steps=[replace(s, move=with_level_names(s.move, report.domain)) for s in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
-        refusals=refusals.most_common(),
         errors=[
             (name, errors, _furthest(errors))
             for name, errors in (("one attribute", report.one_way), ("two attributes", report.two_way))
@@ -98,11 +85,6 @@ def renamed(steward_page: bytes, before: BundleContent, after: BundleContent) ->
     return text.encode()
 
 
-def _in_words(step: Step, domain: Domain) -> Step:
-    refused = tuple(RefusedMove(with_level_names(m, domain), with_level_names(r, domain)) for m, r in step.refused)
-    return replace(step, move=with_level_names(step.move, domain), refused=refused)
-
-
 def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
     bars = {"All quasi-identifiers suppressed": report.kl_suppressed}
     if report.kl_best_table is not None:
@@ -114,16 +96,6 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
 def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
     return [(" and ".join(attributes), error) for attributes, error in furthest]
-
-
-def _odds_text(ratio: float) -> str:
-    return (
-        "\u2013" if isnan(ratio) else "\u221e" if isinf(ratio) else f"{ratio:#.3g}" if ratio < 1000 else f"{ratio:,.0f}"
-    )
-
-
-def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool]) -> list[PairCompared]:
-    return list(islice(filter(is_far, pairs), _FURTHEST))
 
 
 def _wanted(comparison: Comparison) -> list[tuple[str, list[float | None]]]:

@@ -13,7 +13,7 @@ import pandas as pd
 from checks.claims import LEAST_DEMAND, MOST_ROWS
 from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
-from marginals.jobs import Jobs
+from marginals.jobs import in_processes, require_jobs
 from marginals.publishing.policy import GivenDiversity, Policy, require_table
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
@@ -59,7 +59,7 @@ def frontier(
     2  100            NaN    False        0
     """
     require_table(table, policy)
-    run = Jobs(jobs)
+    require_jobs(jobs)
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
@@ -73,7 +73,7 @@ def frontier(
         row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
         _ = row_policy.requirements_of(table)  # refuses what makes no sense
         rows.append(row_policy)
-    frame = pd.DataFrame(run(partial(_found, table), rows))
+    frame = pd.DataFrame(in_processes(jobs, partial(_found, table), rows))
     frame["least"] = [
         np.fmin.reduce(frame.value[(frame.k >= line.k) & (frame.diversity == line.diversity)].to_numpy())
         for line in frame.itertuples()
@@ -99,7 +99,7 @@ def _found(table: Table, policy: Policy) -> dict[str, Any]:
         "gap": np.nan if result.gap is None else result.gap,
         "optimal": result.optimal,
         "margins": len(result.cliques),
-        "base": search.base is not None and all(any(not m & ~c for c in result.cliques) for m in search.base.masks),
+        "base": search.base is not None and all(any(not m & ~c for c in result.cliques) for m in search.base),
         "seconds": time.perf_counter() - begun,
         "reason": "",
     }

@@ -1,10 +1,10 @@
 """The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from checks.claims import LEAST_DEMAND, MOST_ROWS, MaxentDiversity, is_number_of_rows, why_no_demand
 from checks.diversity.criterion import Diversity
@@ -18,12 +18,10 @@ from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, o
 from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
-from marginals.recoding.recoded_file import is_file
 from marginals.tables.attribute import MISSING, Harm
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
-from models.installed import BASES as BASE_GROUP
-from models.installed import installed, name_of, refusal
+from models.installed import name_of
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, Strategy, additive
 from models.search.selection import STRATEGIES
@@ -34,12 +32,6 @@ _NO_PROOF = (
 
 CORRECTED = "corrected"
 """The objective less what chance gains."""
-
-BaseAnonymizer = Callable[[Table, Requirements], Mapping[str, int]]
-"""Of a table and what it must satisfy, the level of each quasi-identifier of a table that a release then contains.
-
-One that is not named is suppressed. The table is judged before it is taken: one that fails the requirements is refused.
-"""
 
 SENSITIVE_MARGINS = 3
 """Tables, at most, that show one sensitive attribute, where nobody has said how many."""
@@ -95,12 +87,11 @@ class Policy:
     every sensitive attribute, "public" or "entropy:6"; or by attribute, {"job": "entropy:6", "diagnosis": ["entropy:6",
     "none"]}, where a list has one for each level from 0; or a criterion itself. "none" demands none on purpose; where
     nothing is said, nothing that is sensitive is published. base: the anonymized table that the collection must
-    contain, "best", "none", "auto", a level for each attribute, a CSV file of one that is published already, or a
-    function (`BaseAnonymizer`), also by the name of an installed one. start: "independence" or "nothing".
+    contain, "best", "none", "auto" or a level for each attribute. start: "independence" or "nothing".
     max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
     must_publish, must_not_publish: margins that can or cannot be derived from published ones. alone: sensitive
     attributes that have a table of their own only. wanted: a `Wanted` for each analysis. time_limit: seconds. rules:
-    named ones, or TOML files. turnover: "known" if readers know that people of a ledger come and go, else "unknown".
+    named ones. turnover: "known" if readers know that people of a ledger come and go, else "unknown".
     max_waiting: share of people who may wait for a later release. register: every diversity also holds of readers who
     know the nonsensitive values of everybody. objective: "corrected" (the KL divergence and what chance gains),
     "corrected:1" (twice that price), "kl", or what `models.search.objective_of` takes whose gains add up. strategy:
@@ -117,11 +108,11 @@ class Policy:
     k_link: int | None = setting(None, _DEMAND)
     k_combinatorial: int | None = setting(None, _DEMAND)
     diversity: GivenDiversity = None
-    base: str | Mapping[str, int] | BaseAnonymizer = setting(
+    base: str | Mapping[str, int] = setting(
         "auto",
         Key(
-            lambda base: isinstance(base, str | Mapping) or callable(base),
-            'be "auto", "best", "none", a CSV file, a level for each attribute, such as {"age": 1}, or a function',
+            lambda base: base in BASES if isinstance(base, str) else isinstance(base, Mapping),
+            'be "auto", "best", "none" or a level for each attribute, such as {"age": 1}',
         ),
     )
     strategy: GivenStrategy = "auto"
@@ -151,8 +142,6 @@ class Policy:
     def __post_init__(self) -> None:
         object.__setattr__(self, "diversity", _as_texts(self.diversity))
         check_settings(self)
-        if isinstance(self.base, str) and self.base not in BASES and not is_file(self.base):
-            _ = base_anonymizer(self.base)
         object.__setattr__(self, "alone", tuple(self.alone))
         object.__setattr__(self, "wanted", tuple(map(Wanted.of, self.wanted)))
         try:
@@ -235,10 +224,9 @@ class Policy:
         return tuple(map(Wanted.of, self.wanted))
 
     def diversities(self, sensitive: Sequence[str]) -> tuple[MaxentDiversity, ...]:
-        """What the policy and its rules demand of these sensitive attributes. Raises CriterionError for another one."""
-        of_each = [demand.diversity for demand in self._demands if demand.diversity is not None]
-        if isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY:
-            of_each.insert(0, parse_diversity(self.diversity))
+        """What the policy demands of these sensitive attributes. Raises CriterionError for another one."""
+        is_one = isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY
+        of_each = [parse_diversity(str(self.diversity))] if is_one else []
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
             raise CriterionError("a diversity needs an attribute whose role is sensitive")
         demanded = [MaxentDiversity(diversity, attribute) for diversity in of_each for attribute in sensitive]
@@ -265,7 +253,7 @@ class Policy:
     def least(self, key: str) -> int | None:
         """The largest count that the policy or one of its rules demands under a key, such as "min_cell"."""
         setting = getattr(self, key)
-        ruled = [demand.value for demand in self._demands if demand.key == key and isinstance(demand.value, int)]
+        ruled = [demand.value for demand in self._demands if demand.key == key]
         return max([*ruled, *([] if setting is None else [setting])], default=None)
 
     def requirements_of(self, table: Table) -> Requirements:
@@ -348,15 +336,3 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
             f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
             f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )
-
-
-def base_anonymizer(name: str) -> BaseAnonymizer:
-    """The base anonymizer that an installed package declares (entry points `marginals.bases`). Raises InputError."""
-    declared = installed(BASE_GROUP, name)
-    if declared is None:
-        raise InputError(
-            f'base is "auto", "best", "none", a CSV file, levels by attribute or an installed anonymizer, not {name!r}'
-        )
-    if not callable(declared):
-        raise refusal(BASE_GROUP, name, "a function (table, requirements) -> a level for each quasi-identifier")
-    return cast(BaseAnonymizer, declared)

@@ -119,17 +119,17 @@ def publish(
     prepared = prepare(table, policy, progress, ledger)
 
     def released(further: tuple[Mask, ...]) -> BundleContent:
-        chosen = Chosen(search.result.cliques, further)
-        named = released_names(prepared, prepared.shown, chosen.masks)
-        return replace(content(prepared, chosen, named, called), imprint=imprint)
+        cliques = search.result.cliques
+        named = released_names(prepared, prepared.shown, (*cliques, *further))
+        return replace(content(prepared, cliques, named, called, further), imprint=imprint)
 
     while True:
         search = searched(prepared, deadline, progress)
         beside = further_tables_beside(prepared, search, choosing, progress)
         further = () if beside is None else beside.masks
         published = released(further)
-        masks = Chosen(search.result.cliques, further).masks
-        if not (opened := opened_pairs(prepared, Collection.of(prepared.shown.cube, masks), published)):
+        collection = Collection.of(prepared.shown.cube, (*search.result.cliques, *further))
+        if not (opened := opened_pairs(prepared, collection, published)):
             break
         prepared = narrowed(prepared, search, opened)
     if beside is not None:
@@ -144,7 +144,7 @@ def publish(
         return Publication(Release(published), steward)
     series, cliques = prepared.series, search.result.cliques
     series.require_safe(cliques)
-    waiting = replace(series.after(cliques, policy.seed), kept=search.kept)
+    waiting = series.after(cliques, policy.seed)
     named = released_names(prepared, prepared.shown, cliques)  # which all later releases keep
     hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
@@ -199,27 +199,20 @@ def _require_one_look(table: Table, ledger: str | Path | None) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The margins of a release: those that a search found, and further ones beside them."""
-
-    core: tuple[Mask, ...]
-    further: tuple[Mask, ...] = ()
-
-    @property
-    def masks(self) -> tuple[Mask, ...]:
-        """All of them."""
-        return (*self.core, *self.further)
-
-
-def content(prepared: Prepared, chosen: Chosen, named: Mapping[str, NamedLevels], title: str) -> BundleContent:
+def content(
+    prepared: Prepared,
+    core: Sequence[Mask],
+    named: Mapping[str, NamedLevels],
+    title: str,
+    further: Sequence[Mask] = (),
+) -> BundleContent:
     """What a release of some margins tells: a function of the marginals of those who are shown. named: as released.
 
     No deadline ends its verification. Raises InputError where the condition of a part would read otherwise beside the
     published labels.
     """
     part = "" if prepared.shown.part is None else prepared.shown.part.where.text
-    published = _content(prepared, prepared.shown, chosen, named, title)
+    published = _content(prepared, prepared.shown, core, named, title, further)
     published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
     for table in published.collection.tables if part else ():
         if (name := Part(part).excluding(table)) is not None:
@@ -237,9 +230,9 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     """
     judged = [published]
     if prepared.shown is not prepared.table:
-        chosen = Chosen(search.result.cliques)  # beside a ledger there are no further tables
-        named = released_names(prepared, prepared.table, chosen.masks)
-        judged.append(_content(prepared, prepared.table, chosen, named, published.title))
+        cliques = search.result.cliques  # beside a ledger there are no further tables
+        named = released_names(prepared, prepared.table, cliques)
+        judged.append(_content(prepared, prepared.table, cliques, named, published.title))
     findings = [finding for judgement in judged for finding in judgement.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
@@ -322,11 +315,12 @@ def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[
 def _content(
     prepared: Prepared,
     table: Table,
-    margins: Chosen,
+    margins: Sequence[Mask],
     named: Mapping[str, NamedLevels],
     title: str,
+    further: Sequence[Mask] = (),
 ) -> BundleContent:
-    chosen = Collection.of(table.cube, margins.masks)
+    chosen = Collection.of(table.cube, (*margins, *further))
     judged = _judged_levels(prepared.requirements, table.domain)
     marginals = releasable(chosen, table.public, judged, named)
     told = _levels_told(chosen, table.public, judged, named)
@@ -335,7 +329,7 @@ def _content(
         margin = table.domain.margin(mask)
         return marginals.domain.mask({a: told[a].index(level) if a in told else level for a, level in margin.items()})
 
-    core = Collection.of(marginals.cube, map(anew, margins.core))
+    core = Collection.of(marginals.cube, map(anew, margins))
     in_order = [(name, named[name]) for name in marginals.domain.attributes if name in named]
 
     def known(claim: Claim) -> Claim:
@@ -368,7 +362,7 @@ def _content(
         ),
         labels={name: dict(naming.occurring) for name, naming in in_order if naming.occurring},
         impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
-        further=tuple(map(anew, margins.further)),
+        further=tuple(map(anew, further)),
     )
 
 

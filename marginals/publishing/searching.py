@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
 
 from checks.claims import Question, answer, undecided
@@ -13,20 +12,16 @@ from checks.register import is_chain, showing
 from checks.requirements import Requirements
 from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
-from marginals.ledger import Continuation, FewWaiting
+from marginals.ledger import Continuation
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
-from marginals.publishing.policy import CORRECTED, BaseAnonymizer, Policy, base_anonymizer
+from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
-from marginals.recoding.lattice import Progress as Settled
 from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.recoding.recoded_file import is_file, published_base
 from marginals.steward import BaseChoice
 from marginals.tables.table import Table
 from models.deadline import Deadline
-from models.errors import DomainMismatchError, ExtensionError, TimeOverError
+from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.maximum_entropy import MaximumEntropy
-from models.installed import name_of
 from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -36,8 +31,7 @@ from models.search.problem import (
     SearchResult,
     from_independence,
 )
-from models.search.selection import STRATEGIES, auto
-from models.tables.data_cube import DataCube
+from models.search.selection import STRATEGIES
 from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
@@ -47,52 +41,20 @@ from models.tables.hierarchy import Domain, Mask
 # private as each by itself (KG06 Prop. 7.3). A sensitive attribute stands there at the finest level that all rows allow.
 
 
-@dataclass(frozen=True)
-class BaseTables:
-    """The quasi-identifiers at some levels: with the sensitive attribute, or with each of several in a table of its own.
-
-    kl_divergence: of the data from the maximum-entropy distribution of these tables, nats.
-    """
-
-    masks: tuple[Mask, ...]
-    kl_divergence: float
-
-    @classmethod
-    def of(cls, cube: DataCube, masks: tuple[Mask, ...]) -> "BaseTables":
-        """These margins."""
-        return cls(masks, MaximumEntropy(Collection.of(cube, masks)).kl_divergence)
-
-
-def chosen_base(
-    table: Table, levels: Mapping[str, int], requirements: Requirements, alone: AnyCollection[str] = ()
-) -> BaseTables:
-    """The base at chosen levels, quasi-identifiers that are not named suppressed. alone: what stands in it by itself.
-
-    Raises InputError for what is no quasi-identifier, NothingPublishableError where a table fails the requirements.
-    """
+def _chosen_base(wish: "_Wish", levels: Mapping[str, int]) -> tuple[Mask, ...]:
+    table, requirements = wish.table, wish.requirements
     for attribute in levels:
         if attribute not in table.quasi_identifiers:
             raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
     whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, whole, sensitive_levels(table, requirements), alone)
+    masks = _masks(table, whole, sensitive_levels(table, requirements), wish.policy.alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
             name = f"the base table {as_written(whole)}{with_sensitive}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).helped_by(base={})
-    return BaseTables.of(table.cube, masks)
-
-
-def anonymized_base(table: Table, anonymizer: BaseAnonymizer, wish: "_Wish") -> BaseTables:
-    """The base of somebody's own anonymizer. Raises ExtensionError for what is no level of each, else as `chosen_base`."""
-    levels = anonymizer(table, wish.requirements)
-    if not isinstance(levels, Mapping) or not all(isinstance(level, int) for level in levels.values()):
-        raise ExtensionError(
-            f"the base anonymizer {name_of(anonymizer)} gives back no level for each quasi-identifier, such as "
-            f'{{"age": 1, "sex": 0}}, but {type(levels).__name__}'
-        )
-    return chosen_base(table, levels, wish.requirements, wish.policy.alone)
+    return masks
 
 
 _NODES_A_SECOND = 200_000
@@ -123,24 +85,26 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     raise NothingPublishableError(f"{why}; {advice}").helped_by(**remedies)
 
 
-def best_base(
-    table: Table, requirements: Requirements, settled: Settled, problem: Problem, alone: AnyCollection[str] = ()
-) -> BaseTables:
-    """The minimal base that is best by the objective of a problem over the table. alone: as of `chosen_base`.
+def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
+    """The minimal base that is best by the objective.
 
     Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
     """
+    table, requirements, problem = wish.table, wish.requirements, wish.free
     parts, levels_of_sensitive = _parts(table, requirements), sensitive_levels(table, requirements)
 
+    def base(levels: Mapping[str, int]) -> tuple[Mask, ...]:
+        return _masks(table, levels, levels_of_sensitive, wish.policy.alone)
+
     def passes(levels: Mapping[str, int]) -> bool:
-        masks = _masks(table, levels, levels_of_sensitive, alone)
-        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(masks, parts))
+        return all(table_satisfies(table.cube, mask, part) for mask, part in zip(base(levels), parts))
+
+    def settled(done: int, nodes: int) -> None:
+        deadline.check()
+        wish.progress("minimal tables", done, nodes)
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    bases = [(_masks(table, levels_of, levels_of_sensitive, alone), tuple(levels_of.values())) for levels_of in minimal]
-    values = [problem.value(problem.position(masks)) for masks, _ in bases]
-    place = min(range(len(bases)), key=lambda place: (values[place], bases[place][1]))
-    return BaseTables.of(table.cube, bases[place][0])
+    return base(min(minimal, key=lambda each: (problem.value(problem.position(base(each))), tuple(each.values()))))
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
@@ -194,17 +158,15 @@ class Prepared:
 class Search:
     """A search that is over.
 
-    first: what the strategy found; result: what became of it, with its bound. kept: of the first release of a ledger,
-    its share of what could be shown beyond single attributes if everybody might wait. register: what the table itself
-    says of readers with a register.
+    first: what the strategy found; result: what became of it, with its bound. register: what the table itself says of
+    readers with a register.
     """
 
     problem: Problem
-    base: BaseTables | None
+    base: tuple[Mask, ...] | None
     first: SearchResult
     result: SearchResult
     choice: BaseChoice
-    kept: float | None = None
     register: tuple[Finding, ...] = ()
 
     @property
@@ -222,11 +184,11 @@ def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) ->
         for claim in prepared.requirements.register_claims:
             name = claim.about
             unknown = name not in table.public and table.domain.hierarchy(name).height > 1
-            if claim.of.diversity.about_base_values and unknown:
+            if claim.diversity.about_base_values and unknown:
                 masks = showing(table.domain, cliques, name)
                 if not is_chain(table.domain, masks, name):
                     findings.append(
-                        undecided(claim, f"{claim.of.diversity} is about base values, which are not published")
+                        undecided(claim, f"{claim.diversity} is about base values, which are not published")
                     )
                     continue
             findings.append(answer(claim, question))
@@ -291,8 +253,6 @@ def _searched(
     bound = _bound(searches[0], begun, searching, is_for_all)
     search = _best(searches, bound)
     wish.tell_answered(search.result)
-    if isinstance(constraint.then, FewWaiting):
-        search = replace(search, kept=_kept(search, replace(constraint, then=constraint.then.then), searching))
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
             "the time was over during the search, before it found a table that satisfies the policy; give it more "
@@ -325,10 +285,6 @@ class _Wish:
         margins, asked = [self.table.domain.margin(mask) for mask in result.cliques], self.policy.analyses
         are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
         self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
-
-    def best_base(self, deadline: Deadline) -> BaseTables:
-        settled = partial(_until(deadline, self.progress), "minimal tables")
-        return best_base(self.table, self.requirements, settled, self.free, self.policy.alone)
 
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
@@ -371,19 +327,19 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
     return replace(better, result=result)
 
 
-def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[BaseTables | None, str | None]:
+def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[tuple[Mask, ...] | None, str | None]:
     _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
     nodes = lattice_nodes(wish.table.cube, wish.table.quasi_identifiers)
     if nodes > max(_FEW_NODES, deadline.left * _NODES_A_SECOND):
         ways = f"there are {nodes:,} ways to generalize the quasi-identifiers"
         return None, f"{ways}, too many to look at in a quarter of the time"
     try:
-        return wish.best_base(deadline), None
+        return _best_base(wish, deadline), None
     except TimeOverError:
         return None, "the time for the best one was over before it was found"
 
 
-def _search(wish: _Wish, base: BaseTables | None, searching: Deadline) -> Search:
+def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> Search:
     problem, calls, stopped = _problem(wish, base), 0, False
 
     def stop() -> bool:
@@ -409,28 +365,14 @@ def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) 
     return with_bound(search.result, search.problem, deadline).bound
 
 
-def _kept(search: Search, constraint: MarginLimits, searching: Deadline) -> float:
-    cube = search.problem.cube
-    free = from_independence(replace(search.problem, constraint=constraint, required=(), start=None))
-    best = auto(free, lambda: searching.is_over)
-    most, told = (MaximumEntropy(Collection.of(cube, result.cliques)).information for result in (best, search.result))
-    return min(told / most, 1.0) if most > 0 else 1.0
-
-
-def _demanded_base(wish: _Wish, deadline: Deadline) -> BaseTables | None:
-    table, demanded = wish.table, wish.policy.base
+def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
+    demanded = wish.policy.base
     if demanded in ("none", "auto"):
         return None
     if isinstance(demanded, Mapping):
-        return chosen_base(table, demanded, wish.requirements, wish.policy.alone)
-    if not isinstance(demanded, str):
-        return anonymized_base(table, demanded, wish)
-    if is_file(demanded):
-        return BaseTables.of(table.cube, (published_base(table, demanded),))
-    if demanded != "best":
-        return anonymized_base(table, base_anonymizer(demanded), wish)
+        return _chosen_base(wish, demanded)
     try:
-        return wish.best_base(deadline)
+        return _best_base(wish, deadline)
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
@@ -461,10 +403,10 @@ def _alone(table: Table, name: str) -> Mask:
     return table.domain.attribute_masks[table.domain.index(name)]
 
 
-def _problem(wish: _Wish, base: BaseTables | None) -> Problem:
+def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:
     table, policy, constraint = wish.table, wish.policy, wish.constraint
     domain, envelope = table.domain, constraint.envelope
-    required = [*base.masks] if base else [*([constraint.common] if constraint.common else [])]
+    required = [*base] if base else [*([constraint.common] if constraint.common else [])]
     required += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     required = maximal_masks(required)
     free = wish.free
@@ -511,11 +453,3 @@ def _why_nothing(obstacles: Obstacles) -> str:
     names = table.domain.attributes
     reasons = [f"{name}: {obstacles.of_attribute(name, ())}" for name in names[:_NAMED]]
     return ". ".join(reasons) + (f". And {len(names) - _NAMED} more" if len(names) > _NAMED else "")
-
-
-def _until(deadline: Deadline, progress: Progress) -> Progress:
-    def told(task: str, done: int, total: int) -> None:
-        deadline.check()
-        progress(task, done, total)
-
-    return told

@@ -8,7 +8,7 @@ from checks.classes import Assessment, Eligibility, eligibility
 from checks.classes import assess as assess_table
 from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
-from checks.population import Reidentification, Uniqueness, reidentification, uniqueness
+from checks.population import Reidentification, reidentification
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
 from marginals.arguments import require, require_function, require_share
@@ -58,14 +58,13 @@ def anonymize(
 class Assessed:
     """What a table reaches, and the findings on what is asked of a single table.
 
-    reidentification: the risk of finding a person's row; None without rows. uniqueness: which columns make rows unique.
+    reidentification: the risk of finding a person's row; None without rows.
     eligible: by sensitive attribute the strongest requirements that any generalization can satisfy; empty without rows.
     """
 
     assessment: Assessment
     checks: tuple[Finding, ...]
     reidentification: Reidentification | None = None
-    uniqueness: Uniqueness | None = None
     eligible: Mapping[str, Eligibility] = field(default_factory=dict)
 
     @property
@@ -75,9 +74,8 @@ class Assessed:
 
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values, and the findings."""
-        told = {"reidentification": self.reidentification, "uniqueness": self.uniqueness}
-        found = {name: plain(each) for name, each in told.items() if each is not None}
-        return {**plain(self.assessment), "checks": plain(self.checks), **found}
+        risk = {} if self.reidentification is None else {"reidentification": self.reidentification}
+        return {**plain(self.assessment), "checks": plain(self.checks), **plain(risk)}
 
 
 def assess(
@@ -118,8 +116,7 @@ def assess(
     everybody: CountArray | float | None = None
     if isinstance(population, Population):
         everybody = population.sizes(classes)[1][: len(classes)]
-        levels_shown = {attribute: margin[attribute] for attribute in table.quasi_identifiers}
-        checks = (*checks, *population.findings(classes), *population.beliefs(table, levels_shown))
+        checks = (*checks, *population.findings(classes))
     elif population is not None:
         require_share(population, "population")
         everybody = float(population)
@@ -127,7 +124,6 @@ def assess(
         assess_table(generalized, table.sensitive),
         checks,
         reidentification(classes.counts, everybody),
-        uniqueness(classes) if len(classes) else None,
         _eligible(generalized, table, requirements) if len(classes) else {},
     )
 

@@ -9,11 +9,10 @@ from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, STEPWISE, Comparison,
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
-from marginals.publishing.searching import BaseTables, Prepared, Search
+from marginals.publishing.searching import Prepared, Search
 from marginals.publishing.wanted import wanted_tables
 from marginals.recoding.lattice import stepwise_table
 from marginals.steward import FurtherBeside, StewardReport
-from models.accuracy import IndependentModel
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
@@ -39,7 +38,7 @@ def steward_report(
     cube, allows = table.cube, search.problem.constraint
     obstacles = Obstacles(prepared.table, prepared.requirements, allows)
     base = search.base if policy.base in ("auto", "best") else None
-    best = base if base is not None and len(base.masks) == 1 else None
+    best = base if base is not None and len(base) == 1 else None
     sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.common)
     suppressed = Collection.of(cube, [sensitive])
     further = () if beside is None else beside.masks
@@ -48,7 +47,7 @@ def steward_report(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
-        None if best is None else best.kl_divergence,
+        None if best is None else MaximumEntropy(Collection.of(cube, best)).kl_divergence,
         result,
         table.missing,
         table.missing_in,
@@ -71,7 +70,7 @@ class _WhenAsked:
 
     prepared: Prepared
     search: Search
-    best: BaseTables | None
+    best: tuple[Mask, ...] | None
     sensitive: Mask
     deadline: Deadline
     further: tuple[Mask, ...] = ()
@@ -81,9 +80,10 @@ class _WhenAsked:
         levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
         begun = from_independence(replace(self.search.problem, required=(), start=None), self.prepared.common)
         alone = MarginalModel(Collection.of(cube, begun.start or ()))
-        yardsticks: dict[str, MarginalModel] = {ALONE: alone, INDEPENDENT: IndependentModel.of(cube)}
+        ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
+        yardsticks = {ALONE: alone, INDEPENDENT: ones}
         if self.best is not None:
-            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best.masks))
+            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best))
         elif cube.holds(sum(cube.domain.attribute_masks)) and len(table.base_counts) * levels <= _ROWS_REFINED:
             refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
             if refined is not None:

@@ -2,23 +2,20 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from checks.claims import is_number_of_rows, quoted_value
 from marginals.errors import InputError
-from marginals.keys import is_number, is_text
+from marginals.keys import check_keys, is_number, is_text
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.steward import WantedTable
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.problem import Constraint, Refusal, RefusalScope
-from models.search.wanted import Measure, WantedAnalyses, WantedMargin
+from models.search.wanted import WantedAnalyses, WantedMargin
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
-
-MEASURES = tuple(measure.value for measure in Measure)
-"""By which an analysis can be judged."""
 
 WEIGHT = 100.0
 """Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
@@ -26,14 +23,14 @@ WEIGHT = 100.0
 PAIRS = "pairs"
 """Further tables of all pairs of nonsensitive attributes that tell something more."""
 
-_KEYS = ("attributes", "weight", "measure")
+_KEYS = ("attributes", "weight")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """Attributes that are wanted in one table, how much that counts besides all else, and how their table is judged.
+    """Attributes that are wanted in one table, and how much that counts besides all else.
 
-    Raises InputError for no attribute, one that is named twice, a weight that is not above 0, or an unknown measure.
+    Raises InputError for no attribute, one that is named twice, or a weight that is not above 0.
 
     >>> Wanted(("dead", "age")).weight
     100.0
@@ -41,7 +38,6 @@ class Wanted:
 
     attributes: tuple[str, ...]
     weight: float = WEIGHT
-    measure: str = Measure.DIVERGENCE.value
 
     def __post_init__(self) -> None:
         names = self.attributes
@@ -49,21 +45,17 @@ class Wanted:
             raise InputError("the attributes of a wanted analysis are a list of different names")
         if not is_number(self.weight) or not 0 < self.weight < inf:
             raise InputError("the weight of a wanted analysis is a number above 0")
-        if self.measure not in MEASURES:
-            raise InputError(f"the measure of a wanted analysis is {' or '.join(map(repr, MEASURES))}")
 
     @classmethod
     def of(cls, entry: object) -> "Wanted":
-        """From one section of a config: `attributes`, maybe `weight` and `measure`. Raises InputError for anything else."""
+        """From one section of a config: `attributes` and maybe `weight`. Raises InputError for anything else."""
         if isinstance(entry, Wanted):
             return entry
         named = entry.get("attributes") if isinstance(entry, Mapping) else None
         if not isinstance(entry, Mapping) or not isinstance(named, Sequence) or isinstance(named, str):
             raise InputError('wanted is a list of analyses such as { attributes = ["dead", "age"], weight = 100.0 }')
-        if others := [key for key in entry if key not in _KEYS]:
-            known = ", ".join(f"search.wanted.{key}" for key in _KEYS)
-            raise InputError(f"unknown key search.wanted.{others[0]}; known are {known}")
-        return cls(tuple(named), *(entry.get(key, getattr(cls, key)) for key in _KEYS[1:]))
+        check_keys(entry, _KEYS, "search.wanted.")
+        return cls(tuple(named), entry.get("weight", WEIGHT))
 
 
 NO_FURTHER = "none"
@@ -101,7 +93,7 @@ def _names_several(attributes: object) -> bool:
 
 def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
     """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
-    margins = [WantedMargin(_mask(cube.domain, each), each.weight, Measure(each.measure)) for each in wanted]
+    margins = [WantedMargin(_mask(cube.domain, each), each.weight) for each in wanted]
     return WantedAnalyses(cube, margins) if margins else None
 
 
@@ -181,7 +173,7 @@ def wanted_tables(
     released: the same as the release tells them. allows: the constraint of the search.
     """
     domain = cube.domain
-    judged = weighed(cube, [replace(analysis, measure=Measure.DIVERGENCE.value) for analysis in wanted])
+    judged = weighed(cube, wanted)
     divergences = judged.distances(cliques) if judged else ()
     tables = []
     for analysis, divergence in zip(wanted, divergences):

@@ -56,10 +56,7 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
 
 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
-    """Return the table in groups of at least l rows with different sensitive values, joined up to k rows.
-
-    Raises InputError unless the table has one sensitive attribute, NothingPublishableError if no grouping is diverse.
-    """
+    """Return the table in groups of at least l rows with different sensitive values, joined up to k rows."""
     require_whole_number(k, "k", 1)
     require_whole_number(l, "l", 1)
     cells, values = _ordered_rows(table)

@@ -214,10 +214,7 @@ def _not_diverse(
 
 
 def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spare: int = 0) -> bool:
-    """Return whether one table satisfies the requirements, with at most `spare` rows suppressed.
-
-    Suppressed rows are a class as well, and it must satisfy the same.
-    """
+    """Return whether one table satisfies the requirements, with at most `spare` rows suppressed, themselves a class."""
     if spare:
         table, rows = _failing_cells(cube, mask, requirements)
         sensitive_levels = {a: level for a, level in table.margin.items() if a in requirements.sensitive}
@@ -348,10 +345,7 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
 def stepwise_table(
     cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements
 ) -> Mask | None:
-    """Return a margin that satisfies the requirements while no finer one does; None where the coarsest fails.
-
-    From `*` on, each quasi-identifier in turn is made finer by one level, until it fails.
-    """
+    """Return a margin that satisfies the requirements while no finer one does, reached in turns from `*`; else None."""
     levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
     if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):
         return None

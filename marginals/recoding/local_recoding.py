@@ -35,10 +35,7 @@ Weights = Mapping[str, Sequence[Fraction | int]]
 
 
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
-    """Return the requirement on the sensitive values of a table that is recoded locally, also from a text.
-
-    Raises InputError for a diversity where nothing is sensitive.
-    """
+    """Return the requirement on the sensitive values of a table that is recoded locally, also from a text."""
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
     criterion = parse_diversity(requirement) if isinstance(requirement, str) else requirement
     require(criterion, Diversity | None, "requirement", 'a diversity such as "functional:0.5,2"')
@@ -53,10 +50,7 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
 
 @dataclass(frozen=True, eq=False)
 class LocalRecoding:
-    """A table as it can be published. Rows that share the published values of all quasi-identifiers are a class.
-
-    `weights`: an attribute without an entry has weight 1 everywhere.
-    """
+    """A table as it can be published. `weights`: an attribute without an entry has weight 1 everywhere."""
 
     cells: GeneralizedCells
     quasi_identifiers: tuple[str, ...]
@@ -186,9 +180,7 @@ class LocalRecoding:
         return self.cells.kl_divergence(table.base_counts)
 
     def frame(self) -> "pd.DataFrame":
-        """Return one row a cell: the published labels, in the domain's order, and `count`. The order of rows tells
-        nothing.
-        """
+        """Return one row a cell: the published labels, in the domain's order, and `count`."""
         import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
         columns: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Published single tables in CSV files: a check of their claims, and such a table as the base of marginals (KG06 7).
+"""Published single tables in CSV files: a check of their claims.
 
 The information in a generalized sensitive value depends on which base values occur at all (TZ09 after Def. 2). The file
 does not tell all of these, so a verdict is undecided unless it is the same for all possibilities.
@@ -22,60 +22,9 @@ from marginals.arguments import elements_of, path_of, require
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
 from marginals.tables.attribute import COUNT, Attribute, Role
-from marginals.tables.table import Table
-from models.tables.hierarchy import SUPPRESSED, Hierarchy, Mask
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 Labels = tuple[str, ...]
-
-# A base must be a margin of the data. Other tables cannot be checked with it: their difference to marginals tells of rows.
-
-
-def is_file(base: str) -> bool:
-    """Return whether the base of a policy names a CSV file."""
-    return base.casefold().endswith(".csv")
-
-
-def published_base(table: Table, path: str | Path) -> Mask:
-    """Margin of a table that a CSV file holds: a row a line, or a class with the column `count`.
-
-    Raises InputError, naming the file and the column, where it is no full-domain generalization of the table's rows.
-    """
-    published = read_published_table(path, table.domain.attributes)
-    name = published.name
-    if published.rows != table.counts.total:
-        raise InputError(
-            f"{name} has {published.rows:,} rows where the table has {table.counts.total:,}; only a table of the same rows "
-            "can be the base"
-        )
-    levels = {column: _level(table, column, published.among([column]), name) for column in published.columns}
-    mask = table.domain.mask(levels)
-    margin = table.cube.table(mask)
-    if published.among(margin.attributes) != {labels: int(count) for labels, count in margin.cells()}:
-        raise InputError(f"{name} counts some class otherwise than the table does; it is of other rows")
-    return mask
-
-
-def _level(table: Table, column: str, counts: Mapping[Labels, int], name: str) -> int:
-    hierarchy = table.domain.hierarchy(column)
-    for level in range(hierarchy.height):
-        cells = table.cube.table(table.domain.mask({column: level})).cells()
-        if counts == {labels: int(count) for labels, count in cells}:
-            return level
-    if counts == {(SUPPRESSED,): table.counts.total}:
-        return hierarchy.height
-    values = {label for labels in counts for label in labels}
-    if values <= {SUPPRESSED}.union(*hierarchy.labels) and (
-        SUPPRESSED in values or not any(values <= set(labels) for labels in hierarchy.labels)
-    ):
-        raise InputError(
-            f"{name} shows the column {column!r} at several levels, as tables with suppressed rows, SWEEP and the Hilbert "
-            "mapping do. Such a table is no margin of the data, so the claims of a release cannot be checked together with "
-            "it. Publish it without marginals, or take one of the method lattice without suppressed rows"
-        )
-    raise InputError(
-        f"{name} has in the column {column!r} no level of its hierarchy, or other rows. Give the hierarchy that it was made "
-        'with, and no ladder = "fitted"'
-    )
 
 
 _MOST_BYTES = 1 << 30

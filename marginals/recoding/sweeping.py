@@ -58,10 +58,7 @@ class InducedBound:
     """
 
     def __init__(self, requirement: Functional, levels: IndexArray, rows: int) -> None:
-        """Scale a requirement with the induction of the published values.
-
-        `levels`: levels of these values, falling. `rows`: most rows of a class.
-        """
+        """Scale a requirement. `levels`: of the published values, falling. `rows`: most rows of a class."""
         if requirement.induction is None or len(requirement.induction.shares) != len(levels):
             raise ValueError("the requirement must say what each published value induces")
         if np.any(np.diff(levels) > 0):
@@ -159,17 +156,17 @@ class InducedBound:
         return left
 
 
-class _Rows(NamedTuple):
+class _SweptRows(NamedTuple):
     cells: IndexArray  # of base values
     nodes: IndexArray
     counts: CountArray
 
-    def some(self, counts: CountArray) -> "_Rows":
+    def some(self, counts: CountArray) -> "_SweptRows":
         held = counts > 0
-        return _Rows(self.cells[held], self.nodes[held], counts[held])
+        return _SweptRows(self.cells[held], self.nodes[held], counts[held])
 
-    def and_also(self, others: "_Rows") -> "_Rows":
-        return _Rows(*(np.concatenate(columns) for columns in zip(self, others)))
+    def and_also(self, others: "_SweptRows") -> "_SweptRows":
+        return _SweptRows(*(np.concatenate(columns) for columns in zip(self, others)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,19 +187,19 @@ class _Measure:
         column_of[values] = np.arange(len(values))
         return cls(axis, taxonomy, column_of, InducedBound(induced, taxonomy.levels[values], rows))
 
-    def columns(self, rows: _Rows) -> IndexArray:
+    def columns(self, rows: _SweptRows) -> IndexArray:
         return self.column_of[rows.nodes[:, self.axis]]
 
-    def slots(self, rows: _Rows, class_of: IndexArray) -> IndexArray:
+    def slots(self, rows: _SweptRows, class_of: IndexArray) -> IndexArray:
         return class_of * len(self.bound.levels) + self.columns(rows)
 
-    def tally(self, rows: _Rows, class_of: IndexArray, classes: int) -> CountArray:
+    def tally(self, rows: _SweptRows, class_of: IndexArray, classes: int) -> CountArray:
         values = len(self.bound.levels)
         counted = np.bincount(self.slots(rows, class_of), rows.counts, minlength=classes * values)
         return counted.reshape(classes, values).astype(np.int64)
 
 
-_Closed = tuple[Mapping[str, int], _Rows]
+_Closed = tuple[Mapping[str, int], _SweptRows]
 """Levels of the quasi-identifiers, and rows that are published at these."""
 
 
@@ -272,13 +269,13 @@ def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functi
     return [*closed, (order[-1], _diversified(table, rows, requirement))]
 
 
-def _all_rows(table: Table) -> _Rows:
+def _all_rows(table: Table) -> _SweptRows:
     columns = [table.base_counts.column(attribute, 0) for attribute in table.sensitive]
     nodes = np.stack(columns, axis=1) if columns else np.empty((len(table.base_counts), 0))
-    return _Rows(np.arange(len(table.base_counts)), nodes.astype(np.intp), table.base_counts.counts)
+    return _SweptRows(np.arange(len(table.base_counts)), nodes.astype(np.intp), table.base_counts.counts)
 
 
-def _classes(table: Table, levels: Mapping[str, int], rows: _Rows) -> IndexArray:
+def _classes(table: Table, levels: Mapping[str, int], rows: _SweptRows) -> IndexArray:
     import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
     columns, sizes = [], []
@@ -289,7 +286,7 @@ def _classes(table: Table, levels: Mapping[str, int], rows: _Rows) -> IndexArray
     return np.asarray(pd.factorize(pack(columns, sizes, len(rows.cells))[0])[0], dtype=np.intp)
 
 
-def _with_a_class_back(table: Table, rows: _Rows, closed: list[_Closed]) -> _Rows:
+def _with_a_class_back(table: Table, rows: _SweptRows, closed: list[_Closed]) -> _SweptRows:
     reopened, latest = closed.pop()
     opened = _classes(table, reopened, latest) == 0
     if not opened.all():
@@ -297,7 +294,7 @@ def _with_a_class_back(table: Table, rows: _Rows, closed: list[_Closed]) -> _Row
     return rows.and_also(latest.some(np.where(opened, latest.counts, 0)))
 
 
-def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
+def _nodes(table: Table, rows: _SweptRows, levels: Mapping[str, int]) -> IndexArray:
     nodes = np.empty((len(rows.cells), len(table.domain.attributes)), dtype=np.intp)
     for axis, (attribute, hierarchy) in enumerate(table.domain.items()):
         if attribute in levels:
@@ -308,7 +305,7 @@ def _nodes(table: Table, rows: _Rows, levels: Mapping[str, int]) -> IndexArray:
     return nodes
 
 
-def _retained(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
+def _retained(rows: _SweptRows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
     import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
     retained = np.zeros(len(rows.counts), dtype=np.int64)
@@ -319,7 +316,7 @@ def _retained(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k
     if not hopeful.any():
         return retained
     class_of, classes = pd.factorize(class_of[hopeful])
-    staying = _Rows(rows.cells[hopeful], rows.nodes[hopeful], rows.counts[hopeful])
+    staying = _SweptRows(rows.cells[hopeful], rows.nodes[hopeful], rows.counts[hopeful])
     settled = False
     while not settled:
         settled = True
@@ -336,7 +333,7 @@ def _retained(rows: _Rows, class_of: IndexArray, measures: Sequence[_Measure], k
 
 
 def _left_in_groups(
-    rows: _Rows, class_of: IndexArray, measure: _Measure, thinned: CountArray, others: Sequence[_Measure]
+    rows: _SweptRows, class_of: IndexArray, measure: _Measure, thinned: CountArray, others: Sequence[_Measure]
 ) -> CountArray:
     # Among rows with one value in one class, the first to go add most to the dominant values of the other attributes.
     counts = np.where(thinned.sum(axis=1)[class_of] > 0, rows.counts, 0)
@@ -355,7 +352,7 @@ def _left_in_groups(
     return counts
 
 
-def _diversified(table: Table, rows: _Rows, requirement: Functional) -> _Rows:
+def _diversified(table: Table, rows: _SweptRows, requirement: Functional) -> _SweptRows:
     for axis in range(len(table.sensitive) if len(rows.cells) else 0):
         every = np.arange(Taxonomy(table.domain.hierarchy(table.sensitive[axis])).size)
         measure = _Measure.of(table, axis, requirement, every, int(rows.counts.sum()))
@@ -369,7 +366,7 @@ def _diversified(table: Table, rows: _Rows, requirement: Functional) -> _Rows:
     return rows
 
 
-def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
+def _raised_counts(rows: _SweptRows, measure: _Measure) -> CountArray:
     # Number of rows of each node that must take its parent for a sensitive value.
     taxonomy, bound = measure.taxonomy, measure.bound
     counts = measure.tally(rows, np.zeros(len(rows.cells), dtype=np.intp), 1)
@@ -388,10 +385,7 @@ def _raised_counts(rows: _Rows, measure: _Measure) -> CountArray:
 
 
 def class_order(table: Table, axes: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-    """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6).
-
-    Levels that merge nothing count as the finest equal level. Raises InputError where they take more than `MOST_LOOKS`.
-    """
+    """Return the levels of the quasi-identifiers in the order in which their classes are swept (TZ09 Def. 6)."""
     hierarchies = [table.domain.hierarchy(attribute) for attribute in axes]
     rows, nodes = len(table.base_counts), lattice_nodes(table.cube, axes)
     most = MOST_LOOKS // (rows + _FOR_LEVELS)

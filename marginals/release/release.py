@@ -29,7 +29,7 @@ from marginals.arguments import (
     whole,
 )
 from marginals.arguments import CONDITION as ANY_CONDITION
-from marginals.averages import Limits, Scale
+from marginals.averages import Limits, NumberScale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import SecretKey, secret_key
@@ -87,14 +87,10 @@ _TAKEN_OUT = {
     "u_terms": "model.u_terms(prior_rows)",
     "write_report": "report(path)",
 }
-"""What does the work of a member that is no more."""
+"""Replacements of members that are gone."""
 
 _SECONDS = Taken(
     "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
-)
-_SEED = Taken(
-    "a whole number from 0 on",
-    lambda value: isinstance(value, np.random.Generator) or whole(0).test(value),
 )
 _VALUES = instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}')
 _TABLES = whole(LEAST_TABLES, 10_000)
@@ -113,18 +109,20 @@ _LIMITS = Taken(
 )
 
 
-def _meant(release: "Release", where: Where) -> Any:
+def _base_values(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
     return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
 
 
-CONDITION = ANY_CONDITION._replace(read=_meant)
+CONDITION = ANY_CONDITION._replace(read=_base_values)
 
 
 def _one_or_several(kind: type | UnionType, words: str) -> Taken:
     return Taken(
         f"{words}, or a list of them",
-        lambda value: all(isinstance(each, kind) for each in (value if isinstance(value, list | tuple) else [value])),
+        lambda value: all(
+            isinstance(element, kind) for element in (value if isinstance(value, list | tuple) else [value])
+        ),
     )
 
 
@@ -138,7 +136,7 @@ class Release:
     published: the content of its bundle. The examples of the methods ask `marginals.example.release`, of 48 people.
 
     Each number is an `Answer`, or a row of a frame: value, lower and upper bound, and kind. The kind is "published" if it is
-    made of counts of one published table, "supported" if a published table shows the same attributes, but coarser than
+    made of counts of one published table. It is "supported" if a published table shows the same attributes, but coarser than
     asked, "assumed" if none does, and "none" without an estimate. Bounds hold whatever the kind.
 
     >>> import marginals
@@ -162,14 +160,14 @@ class Release:
             raise AttributeError(f"a Release has no {name!r}{instead}")
 
     def __repr__(self) -> str:
-        stated = self.published.information
-        information = "" if stated is None else f", information {stated:.4g} nats"
+        number = self.published.information
+        information = "" if number is None else f", information {number:.4g} nats"
         where = f" where {self.published.where}" if self.published.where else ""
         tables = "; ".join(map(str, self.published.everything.margins))
         return f"Release({self.model.total} rows{where}{information}; {tables})"
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: who published what, and the published tables with their cells and smallest counts."""
+        """Page of a notebook: the publisher, and the published tables with their cells and smallest counts."""
         published = self.published
         told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
         rows = "".join(
@@ -197,16 +195,16 @@ class Release:
 
         rows = []
         for a, hierarchy in self.domain.items():
-            finest, told = self.model.finest_levels[a], numbers_at(hierarchy, 0)
+            finest, numbers = self.model.finest_levels[a], numbers_at(hierarchy, 0)
             ends, is_open = "", np.zeros(hierarchy.size(0), dtype=np.bool_)
-            if told is not None:
-                known = np.concatenate([told.low, told.high])[np.isfinite([*told.low, *told.high])]
-                ends = f"{known.min():g} to {known.max():g}"
-                is_open = (np.isinf(told.low) ^ np.isinf(told.high)) & told.may_count
+            if numbers is not None:
+                finite = np.concatenate([numbers.low, numbers.high])[np.isfinite([*numbers.low, *numbers.high])]
+                ends = f"{finite.min():g} to {finite.max():g}"
+                is_open = (np.isinf(numbers.low) ^ np.isinf(numbers.high)) & numbers.may_count
             rows.append(
                 {
                     "role": self.published.roles[a].value,
-                    "type": "category" if told is None else "number",
+                    "type": "category" if numbers is None else "number",
                     "values": hierarchy.size(finest) if finest < hierarchy.height else 0,
                     "range": ends,
                     "open ends": ", ".join(
@@ -234,8 +232,8 @@ class Release:
         ...     print(release.supports("age", "sex", "diagnosis").assumed)
         (('age', 'sex'),)
         """
-        asked: Attributes = attributes[0] if len(attributes) == 1 else attributes  # type: ignore[assignment]
-        return estimates.basis_by(self.model, estimates.as_margin(self.model, asked))
+        names: Attributes = attributes[0] if len(attributes) == 1 else attributes  # type: ignore[assignment]
+        return estimates.basis_by(self.model, estimates.as_margin(self.model, names))
 
     @takes('release.count("age=20-29 and sex=Female", seconds=5)', where=CONDITION, seconds=number(0))
     def count(self, where: Where = (), *, seconds: float = 10.0) -> Answer:
@@ -283,7 +281,7 @@ class Release:
     ) -> "Answer | pd.DataFrame":
         """Return the mean over the rows that a condition means; a frame of the mean of each group of `by`.
 
-        Rows without a value are left out. A label such as `20-29` stands for numbers between its ends: bounds hold whatever
+        Rows without a value are left out. A label such as `20-29` stands for numbers between its ends. Bounds hold whatever
         they are; the estimate takes whole numbers as equally likely, or the middle. A label without an end, `95 and over`,
         leaves the mean without a bound, unless its publisher says what it means: `95 to 110`. The estimate takes its one
         end. A name leaves the mean without a bound, too, and the estimate leaves its rows out.
@@ -308,9 +306,9 @@ class Release:
             return averages.mean(self.model, attribute, where, scale)
         return _warned(averages.means(self.model, attribute, by, where, scale))
 
-    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> Scale:
+    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> NumberScale:
         ends = None if limits is None else (float(limits[0]), float(limits[1]))
-        return Scale(values, ends, self.published.codebook.values.get(attribute, {}))
+        return NumberScale(values, ends, self.published.codebook.values.get(attribute, {}))
 
     @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(
@@ -350,8 +348,8 @@ class Release:
         >>> release.quantile("age", [0.1, 0.5, 0.9])["value"].to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        found = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
-        return found if isinstance(found, Answer) else _warned(found)
+        answer = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
+        return answer if isinstance(answer, Answer) else _warned(answer)
 
     @takes(
         'release.effect("diagnosis=Gout", "sex=Male", against="sex=Female")',
@@ -452,13 +450,18 @@ class Release:
         return drawn_tables.estimate(self.model, function, float(level), int(tables), int(seed))
 
     @takes(
-        "release.rows(1000, seed=1)", n=whole(0, MOST_ROWS), seed=_SEED, exact=FLAG, base_values=FLAG, seconds=_SECONDS
+        "release.rows(1000, seed=1)",
+        n=whole(0, MOST_ROWS),
+        seed=whole(0),
+        exact=FLAG,
+        base_values=FLAG,
+        seconds=_SECONDS,
     )
     def rows(
         self,
         n: int | None = None,
         *,
-        seed: "int | np.random.Generator" = 0,
+        seed: int = 0,
         exact: bool = False,
         base_values: bool = False,
         seconds: Seconds = 100.0,
@@ -483,17 +486,13 @@ class Release:
             raise InputError(f"exact rows are as many as were counted, {self.model.total:,}; leave out n")
         rng = np.random.default_rng(seed)
         if exact:
-            if isinstance(seed, np.random.Generator):
-                raise InputError(
-                    "exact rows have a seed that is a whole number; write release.rows(exact=True, seed=1)"
-                )
-            found = estimates.exact_rows(
+            frame = estimates.exact_rows(
                 self.model, published.everything, int(seed), within(seconds), base_values=base_values
             )
         else:
-            found = estimates.drawn(self.model, self.model.total if n is None else int(n), rng, base_values=base_values)
+            frame = estimates.drawn(self.model, self.model.total if n is None else int(n), rng, base_values=base_values)
         levels = dict.fromkeys(self.domain.attributes, 0) if base_values else self.model.finest_levels
-        return _warned(drawn_tables.with_numbers(self.domain, levels, found, rng))
+        return _warned(drawn_tables.with_numbers(self.domain, levels, frame, rng))
 
     @property
     def tables(self) -> "dict[str, pd.DataFrame]":
@@ -528,8 +527,8 @@ class Release:
     def to(self, form: str, path: str | Path | None = None) -> Any:
         """Return the release as another program takes it.
 
-        form: "pandas" or "polars" for the tables by name, "duckdb" for a connection, with `path` to a new database, "pgmpy"
-        for the Markov network of the model, or "uai" for its file `path`, which returns the variables with their labels.
+        form: "pandas" or "polars" for the tables by name, or "duckdb" for a connection, with `path` to a new database.
+        "pgmpy" is for the Markov network of the model, "uai" for its file `path`, which returns the variables with labels.
 
         >>> from marginals.example import release
         >>> list(release.to("pandas"))
@@ -545,7 +544,7 @@ class Release:
     ) -> Verification:
         """Check the claims of the release, or others, as text or as objects, on its marginals alone.
 
-        rules: names, or TOML files, of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
+        rules: names of rules to check, too. Raises InputError or CriterionError for no claim, or no rule.
 
         >>> from marginals.example import release
         >>> release.verify().ok
@@ -593,7 +592,7 @@ class Release:
     def write(self, path: str | Path, *, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
-        sign: file of a secret key (minisign's format), which signs the bundle; a key with a password needs a terminal.
+        sign: file of a secret key (minisign's format), which signs the bundle.
         Raises InputError for another file. A release for a ledger is written by its `Publication`.
 
         >>> from marginals.example import release
@@ -643,7 +642,7 @@ class Release:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What is claimed of the release's privacy.
+        """Claims about the privacy of the release.
 
         >>> from marginals.example import release
         >>> [str(claim) for claim in release.claims]

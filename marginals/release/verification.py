@@ -19,26 +19,23 @@ from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, unjudged
-from marginals.bundle.replacement import replacement_warning
 from marginals.bundle.signature import PublicKey, public_key
 from marginals.bundle.snapshot import Descriptor, Snapshot
 from marginals.bundle.together import (
     Bundles,
-    CommonRefinement,
     OneTable,
     by_table,
-    common_refinement,
     differences,
     pairs_of_tables,
 )
 from marginals.deadline import Seconds, within
-from marginals.errors import BundleError, IncompatibleReleasesError, InputError
+from marginals.errors import BundleError, InputError
 from marginals.messages import first_few, printable
 from marginals.named_rules import AppliedRule, NamedRule, rules_of
 from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
-from models.errors import ContradictionError, MarginalsError
+from models.errors import MarginalsError
 from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -68,7 +65,7 @@ class BadFile:
     problem: str
 
     def as_json(self) -> dict[str, str]:
-        """As plain values."""
+        """Return plain values."""
         return {"file": self.file, "problem": self.problem}
 
 
@@ -89,15 +86,17 @@ def verify(
 ) -> Verification:
     """Check one bundle, or several as somebody sees them who holds them all, from their files alone.
 
-    Integrity first, then the claims of all bundles, or those given, as text or as objects. Bundles that count different
-    rows are of a table that changed: each table is judged by itself, and of each two whether the differences that both tell
-    are 0 or at least the largest k claimed, or K of the claim `difference=K`. Bundles that generalize an attribute
-    differently are checked over the common refinement; if labels do not tell that, or only one calls an attribute
-    sensitive, the joint check is undecided, and each is checked separately, its name among the parameters. A report that
-    its files do not give is undecided. Undecided is no pass. key: the public key of minisign, or its file, with which each
-    bundle must be signed. seconds: what is not decided by then is undecided; each claim has an equal share of what is left
-    after reading. rules: named ones, or TOML files, whose demands are checked beside the claims given. Raises InputError if
-    there is no bundle, and for a claim or key that cannot be read.
+    Integrity comes first, then the claims of all bundles, or those given, as text or as objects. Undecided is no pass.
+
+    - Bundles that count different rows are of a table that changed, and each table is judged by itself. Of each two it is
+      checked that the differences which both show are 0, or at least the largest k claimed, or K of `difference=K`.
+    - If bundles generalize an attribute differently, or only one calls an attribute sensitive, the joint check is undecided.
+      Then each is checked separately, its name among the parameters.
+    - A report that its files do not give is undecided.
+
+    key: the public key of minisign, or its file, with which each bundle must be signed. seconds: what is not decided by then
+    is undecided; each claim has an equal share of what is left after reading. rules: named ones, whose demands are checked
+    beside the claims given. Raises InputError if there is no bundle, and for a claim or key that cannot be read.
 
     >>> from tempfile import TemporaryDirectory
     >>> from marginals.example import release
@@ -110,29 +109,29 @@ def verify(
         raise InputError("name the folder of a release to verify")
     deadline = within(seconds)
     signer = None if key is None else public_key(key)
-    listed, least_difference = asked_difference([claims] if isinstance(claims, str) else claims)
+    others, least_difference = asked_difference([claims] if isinstance(claims, str) else claims)
     if least_difference is not None and len(folders) == 1:
         raise InputError("difference=K is about releases of a table that changed; name at least two releases")
-    asked = _Asked(listed, rules_of(rules), least_difference)
+    demands = _Asked(others, rules_of(rules), least_difference)
     warnings: list[str] = []
     try:
         snapshots = [Snapshot.of(path_of(folder)) for folder in folders]
         contents = _contents([str(folder) for folder in folders], snapshots, deadline, warnings)
         bundles = [(folder, published.as_one()) for folder, published in contents] if len(contents) > 1 else contents
         notes = _notes_on_trust(snapshots, signer)
-        asked.require_attributes(bundles)
-        judged = _judged(bundles, asked)
+        demands.require_attributes(bundles)
+        verification = _verified(bundles, demands)
         reports = [*_unlike_reports(snapshots, contents)]
     except BundleError as problem:
         return Verification((integrity(problem, key=signer),), tuple(warnings))
-    notes += [] if judged.checks else [_UNCLAIMED]
-    if judged.attested and signer is None:
+    notes += [] if verification.checks else [_UNCLAIMED]
+    if verification.attested and signer is None:
         warnings.append(_NOBODY)
-    checks = (integrity(None, notes, signer), *judged.checks, *reports)
+    checks = (integrity(None, notes, signer), *verification.checks, *reports)
     single = bundles[0][1] if len(bundles) == 1 else None
-    each = (crossing for _, published in bundles for crossing in published.everything.crossings)
-    crossing = judged.crossing or tuple(dict.fromkeys(each))
-    return Verification(checks, tuple(warnings), judged.rules, _smallest_sensitive(bundles), single, crossing)
+    crossings = (crossing for _, published in bundles for crossing in published.everything.crossings)
+    crossing = verification.crossing or tuple(dict.fromkeys(crossings))
+    return Verification(checks, tuple(warnings), verification.rules, _smallest_sensitive(bundles), single, crossing)
 
 
 def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
@@ -149,8 +148,6 @@ def _contents(
     # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        if replaced := replacement_warning(Path(folder), snapshot.descriptor.identity):
-            warnings.append(replaced)
         warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
         warnings += _unjudged(folder, snapshot.descriptor)
@@ -165,10 +162,9 @@ def _contents(
 
 
 def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator[Finding]:
-    """An undecided finding for each page that its bundle does not give: it may promise anything."""
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        stated = {"release": folder} if len(bundles) > 1 else {}
-        reasons = [({**stated, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
+        of_release = {"release": folder} if len(bundles) > 1 else {}
+        reasons = [({**of_release, "file": page}, _OTHER_PAGE) for page in snapshot.descriptor.other_pages]
         if (page := snapshot.report_content()) is not None:
             from marginals.pages.release_page import report_html  # slow to import, and bundles of others have no report
 
@@ -177,13 +173,13 @@ def _unlike_reports(snapshots: Sequence[Snapshot], bundles: Bundles) -> Iterator
             except MarginalsError:
                 is_alike = False
             if not is_alike:
-                reasons.append((stated, _NOT_REMADE if published.deadline.is_over else _UNLIKE))
+                reasons.append((of_release, _NOT_REMADE if published.deadline.is_over else _UNLIKE))
         for parameters, why in reasons:
             yield Finding("report", Verdict.UNDECIDED, parameters, None, (Algorithm.NONE,), 0, why)
 
 
 def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> list[str]:
-    """What seals and signatures leave open. Raises BundleError where one is wrong, or is not the signer's."""
+    """Return notes on seals and signatures. Raises BundleError where one is wrong, or is not the signer's."""
     seals = [snapshot.is_sealed for snapshot in snapshots]
     signatures = [snapshot.is_signed for snapshot in snapshots]
     if signer is not None:
@@ -197,17 +193,16 @@ def _check_information(folder: str, descriptor: Descriptor, published: BundleCon
     """Raise BundleError unless the stated information, if any, is that of the marginals; warn if nobody can tell."""
     if "information" not in descriptor.release:
         return
-    stated, known = descriptor.release["information"], published.information
-    if not isinstance(stated, int | float) or isinstance(stated, bool):
+    number, information = descriptor.release["information"], published.information
+    if not isinstance(number, int | float) or isinstance(number, bool):
         raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
-    if known is None:
+    if information is None:
         yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
-    elif abs(Decimal(repr(stated)) - Decimal(repr(known))) > _rounding(stated):
-        raise BundleError(DESCRIPTOR, f"release.information is not {known} nats, which follow from the marginals")
+    elif abs(Decimal(repr(number)) - Decimal(repr(information))) > _rounding(number):
+        raise BundleError(DESCRIPTOR, f"release.information is not {information} nats, which follow from the marginals")
 
 
 def _misread(folder: str, published: BundleContent) -> Iterator[str]:
-    """The attributes whose labels look like intervals and do not hold what the release puts under them."""
     for name, hierarchy in published.domain.items():
         if rows := misplaced(hierarchy):
             row, level, label = rows[0]
@@ -224,9 +219,8 @@ def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
         yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
 
-def _rounding(stated: float) -> Decimal:
-    """By how much a number may differ from the same number as bundles state it, rounded to its own decimals."""
-    exponent = Decimal(repr(stated)).as_tuple().exponent
+def _rounding(number: float) -> Decimal:
+    exponent = Decimal(repr(number)).as_tuple().exponent
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
     resolution = Decimal(10) ** -INFORMATION_DECIMALS
     return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
@@ -234,7 +228,7 @@ def _rounding(stated: float) -> Decimal:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What is to be checked instead of what bundles claim, if anything."""
+    """Claims to check instead of those of the bundles, if any."""
 
     claims: tuple[str | Claim, ...]
     rules: tuple[NamedRule, ...]
@@ -242,24 +236,16 @@ class _Asked:
 
     def require_attributes(self, bundles: Bundles) -> None:
         """Raise InputError for a claim about an attribute that no bundle has: it would go unchecked."""
-        known = dict.fromkeys(name for _, published in bundles for name in published.domain.attributes)
+        names = dict.fromkeys(name for _, published in bundles for name in published.domain.attributes)
         for claim in self.claims:
-            if isinstance(claim, Claim) and claim.about is not None and claim.about not in known:
+            if isinstance(claim, Claim) and claim.about is not None and claim.about not in names:
                 raise InputError(
                     f"{claim.criterion} is asked of {claim.about!r}, which is no attribute of the release; it has "
-                    f"{first_few([*map(repr, known)], 5)}"
+                    f"{first_few([*map(repr, names)], 5)}"
                 )
 
-    def over(self, refined: CommonRefinement) -> "_Asked":
-        """The same over a common refinement, where an attribute can stand in several ways."""
-        of_each = ([claim] if isinstance(claim, str) else refined.claims_of(claim) for claim in self.claims)
-        return replace(self, claims=tuple(claim for claims in of_each for claim in claims))
-
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
-        """As claims, those about an attribute that the bundle lacks left out; None where nothing is asked.
-
-        What the bundle calls an attribute decides nothing where the reader names it.
-        """
+        """Return the claims about attributes that the bundle has; None where nothing is asked."""
         if not self.claims and not self.rules and self.difference is None:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
@@ -279,11 +265,12 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
 
 
 def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Finding:
-    """The finding on a claim of the reader, with the labels that only the bundle leaves out, by its own claims."""
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
-    stated = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
-    left_out = dict.fromkeys(label for other in stated if other.about == claim.about for label in other.left_out)
+    claims_of_bundle = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
+    left_out = dict.fromkeys(
+        label for other in claims_of_bundle if other.about == claim.about for label in other.left_out
+    )
     labels = [repr(label) for label in left_out if label not in (*claim.left_out, MISSING)]
     if not labels:
         return finding
@@ -291,88 +278,76 @@ def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Fi
     return replace(finding, note="; ".join(filter(None, (finding.note, note))))
 
 
-def _judged(bundles: Bundles, asked: _Asked) -> Verification:
+def _verified(bundles: Bundles, demands: _Asked) -> Verification:
     tables = by_table(bundles)
     if len(tables) == 1:
-        of_one = _judged_together(tables[0], asked)
-        if asked.difference is None:
+        of_one = _judged_together(tables[0], demands)
+        if demands.difference is None:
             return of_one
         note = "the releases can be of one table: what several of them count they count alike"
-        same = Finding(DIFFERENCE, Verdict.HOLDS, {"k": asked.difference}, None, (Algorithm.FILES,), 0, note)
+        same = Finding(DIFFERENCE, Verdict.HOLDS, {"k": demands.difference}, None, (Algorithm.FILES,), 0, note)
         return replace(of_one, checks=(*of_one.checks, same))
     findings: list[Finding] = []
     rules: list[AppliedRule] = []
     for number, table in enumerate(tables):
-        of_table = _judged_together(table.sharing_time(len(tables) - number), asked)
+        of_table = _judged_together(table.sharing_time(len(tables) - number), demands)
         others = [bundle for other in tables if other is not table for bundle in other.bundles]
-        checks = (_unless_seen(check, {}, others) for check in of_table.checks)
+        checks = (_unless_seen(check, others) for check in of_table.checks)
         findings += (replace(finding, parameters={"release": table.name, **finding.parameters}) for finding in checks)
         rules += (replace(rule, release=table.name) for rule in of_table.rules)
-    findings += differences(list(pairs_of_tables(tables, asked.difference)))
+    findings += differences(list(pairs_of_tables(tables, demands.difference)))
     return Verification(tuple(findings), rules=tuple(rules))
 
 
-def _judged_together(table: OneTable, asked: _Asked) -> Verification:
+def _judged_together(table: OneTable, demands: _Asked) -> Verification:
     published = table.together
     if published is None:
-        return Verification(tuple(_findings_apart(table.bundles, asked)))
-    claims = asked.claims_on(published, published.sensitive)
-    return published.verify() if claims is None else _demanded(published, claims, asked.rules)
+        return Verification(tuple(_findings_apart(table, demands)))
+    return _checked(published, demands.claims_on(published, published.sensitive), demands.rules)
 
 
 def demanded(published: BundleContent, claims: Sequence[str | Claim], rules: Sequence[NamedRule] = ()) -> Verification:
-    """What a reader demands of a release, with rules, instead of what it claims.
+    """Check the demands of a reader, with rules, instead of the claims of a release.
 
     Raises InputError or CriterionError for text that is no claim, and where the release lacks what a claim is about.
     """
-    asked = _Asked(tuple([claims] if isinstance(claims, str) else claims), tuple(rules))
-    asked.require_attributes([("", published)])
-    return _demanded(published, asked.claims_on(published, published.sensitive) or [], asked.rules)
+    demands = _Asked(tuple([claims] if isinstance(claims, str) else claims), tuple(rules))
+    demands.require_attributes([("", published)])
+    return _checked(published, demands.claims_on(published, published.sensitive) or [], demands.rules)
 
 
-def _demanded(published: BundleContent, claims: Sequence[Claim], rules: Sequence[NamedRule]) -> Verification:
+def _checked(published: BundleContent, claims: Sequence[Claim] | None, rules: Sequence[NamedRule] = ()) -> Verification:
+    if claims is None:
+        return published.verify()
     applied = (rule.applied(published.sensitive) for rule in rules)
-    judged = published.claiming(
+    content = published.claiming(
         claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
     )
-    result = judged.verify()
-    noted = (_noted(*pair, published.claims) for pair in zip(judged.claims, result.checks))
+    result = content.verify()
+    noted = (_noted(*pair, published.claims) for pair in zip(content.claims, result.checks))
     return replace(result, checks=tuple(noted))
 
 
-def _checked(published: BundleContent, claims: Sequence[Claim] | None) -> Verification:
-    return published.verify() if claims is None else _demanded(published, claims, ())
+def _findings_apart(table: OneTable, demands: _Asked) -> Iterator[Finding]:
+    yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, table.problem)
+    bundles = table.bundles
+    sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
+    for number, (folder, single) in enumerate(bundles):
+        published = replace(single, deadline=single.deadline.share(len(bundles) - number))
+        for verdict in _checked(published, demands.claims_on(published, sensitive)).checks:
+            finding = _unless_seen(verdict, bundles, 2)
+            yield replace(finding, parameters={"release": folder, **finding.parameters})
 
 
-def _findings_apart(bundles: Bundles, asked: _Asked) -> Iterator[Finding]:
-    try:
-        refined = common_refinement(bundles)
-        claims = asked.over(refined).claims_on(refined.content, refined.content.sensitive)
-        # Half of the time is left for the violations that a few attributes prove.
-        hurried = replace(refined.content, deadline=refined.content.deadline.share(2))
-        attribute_of = {name: attribute for attribute, names in refined.parts.items() for name in names}
-        for judged in refined.with_violations(_checked(hurried, claims).checks):
-            finding = _unless_seen(judged, attribute_of, bundles, 2)
-            yield replace(finding, note="; ".join(filter(None, (finding.note, str(refined)))))
-    except (IncompatibleReleasesError, ContradictionError) as problem:
-        yield Finding("composition", Verdict.UNDECIDED, {}, None, (Algorithm.NONE,), 0, str(problem))
-        sensitive = tuple(dict.fromkeys(name for _, published in bundles for name in published.sensitive))
-        for number, (folder, alone) in enumerate(bundles):
-            published = replace(alone, deadline=alone.deadline.share(len(bundles) - number))
-            for judged in _checked(published, asked.claims_on(published, sensitive)).checks:
-                finding = _unless_seen(judged, {}, bundles, 2)
-                yield replace(finding, parameters={"release": folder, **finding.parameters})
+def _unless_seen(finding: Finding, bundles: Bundles, most: int = 1) -> Finding:
+    """Return the finding; of readers with a register it is undecided if so many bundles show an attribute that it needs.
 
-
-def _unless_seen(finding: Finding, attribute_of: Mapping[str, str], bundles: Bundles, most: int = 1) -> Finding:
-    """What is found of readers with a register, undecided where so many bundles show the sensitive attribute, or any that is
-    needed to judge it: what these tell of somebody together was not judged. attribute_of: of names that stand for parts.
+    What these tell of somebody together was not judged.
     """
     is_settled = finding.verdict is Verdict.FAILS or Algorithm.NOT_PUBLISHED in finding.algorithms
     if finding.criterion != Register.criterion or is_settled:
         return finding
-    name = finding.parameters["sensitive"]
-    attribute = attribute_of.get(name, name)
+    attribute = finding.parameters["sensitive"]
     by_files = finding.algorithms == (Algorithm.EVERY_CLASS,)
 
     def shows(bundle: BundleContent) -> bool:
@@ -394,9 +369,8 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> lis
     A diversity in text is claimed for each sensitive attribute, or for those it names. Raises InputError for text that is
     no claim.
     """
-    listed = [claims] if isinstance(claims, str) else claims
     try:
-        return [claim for text in listed for claim in _parsed(text, sensitive)]
+        return [claim for text in claims for claim in _parsed(text, sensitive)]
     except CriterionError as error:
         raise InputError(str(error)) from None
 
@@ -405,31 +379,31 @@ _CLAIMS = 'a list of claims such as ["k-link=10"]'
 
 
 def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
-    """What else is asked than the least difference of releases, `difference=K`, and the largest K; None where it is not.
+    """Return the claims other than the least difference of releases, `difference=K`, and the largest K, if any.
 
     Raises InputError for a K that is no whole number of at least 1.
     """
     others: list[str | Claim] = []
-    asked: list[int] = []
+    demands: list[int] = []
     for claim in elements_of(claims, "claims", _CLAIMS):
         require(claim, str | Claim, "one of the claims", _CLAIMS)
         name, _, text = claim.partition("=") if isinstance(claim, str) else ("", "", "")
         if name != DIFFERENCE:
             others.append(claim)
         elif k := number_of_rows(text):
-            asked.append(k)
+            demands.append(k)
         else:
             raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {claim!r}")
-    return tuple(others), max(asked, default=None)
+    return tuple(others), max(demands, default=None)
 
 
-def _parsed(asked: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
-    if not isinstance(asked, str):
-        return [asked]
-    name, _, value = asked.partition("=")
+def _parsed(demands: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
+    if not isinstance(demands, str):
+        return [demands]
+    name, _, value = demands.partition("=")
     if name == "diversity" and value.lstrip().startswith("{"):
         return _by_attribute(value, sensitive)
-    return claims_from_text(asked, sensitive)
+    return claims_from_text(demands, sensitive)
 
 
 def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:

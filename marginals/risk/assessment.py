@@ -35,7 +35,7 @@ from checks.risk.harm import (
     Linear,
     MostUtility,
     Multiplicative,
-    Objective,
+    Preference,
     Sensitivity,
     TradeOff,
     Weights,
@@ -125,11 +125,6 @@ class TableRisk:
     weights: FloatArray | None = field(default=None, repr=False)
 
     @property
-    def expected_losses(self) -> FloatArray:
-        """Loss of each record expected over the dictionaries: shape (records,)."""
-        return np.asarray(product(self.prior[:, None], np.stack([of.losses for of in self.dictionaries])).sum(axis=0))
-
-    @property
     def mean_utility(self) -> float:
         """Mean utility of the records."""
         return weighted_mean(self.utility, self.weights)
@@ -212,10 +207,7 @@ class HarmModel:
         return Harm(self.sensitivity(space, people), missed)
 
     def sensitivity(self, space: RecordSpace, people: PeopleTable) -> Sensitivity:
-        """The sensitivity of what is disclosed of some people, in the order of their rows.
-
-        Raises InputError for personal weights of unknown people or that are no numbers, and as `shares_of`.
-        """
+        """The sensitivity of what is disclosed of some people, in the order of their rows. Raises InputError."""
         if self.weights is None:
             return Constant(1.0)
         attributes = space.domain.attributes
@@ -272,9 +264,6 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
 
 MAX_VECTORS = 10_000
 """Largest number of combinations of levels that a frontier is computed for; each is tried on every record."""
-
-QUICK = 150_000_000
-"""Largest frontier (records x combinations of levels) that is computed unasked: some ten seconds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,11 +360,6 @@ class RiskAssessment:
             raise InputError(f"column {column!r}, named by risk.row_weight, is 0 in every row, so no row counts")
         return weights
 
-    @property
-    def most_utility(self) -> float:
-        """The utility of a record with base values everywhere, which the page shows."""
-        return float(self.originals.space.heights.sum())
-
     @cached_property
     def _people(self) -> PeopleTable:
         return PeopleTable.of_rows(self.table.rows)
@@ -425,11 +409,8 @@ class RiskAssessment:
         dictionaries = [Dictionary(people.records(space)) for people in self.attackers.dictionaries]
         return np.stack([linkage_losses(records, public, links, dictionary, harm) for dictionary in dictionaries])
 
-    def optimum(self, objective: Objective, progress: Progress = unwatched) -> Optimum:
-        """The best disclosure of each row, whatever the rules (LSFB09 section 4), without linkage.
-
-        Raises InputError for a utility that no row can have.
-        """
+    def optimum(self, objective: Preference, progress: Progress = unwatched) -> Optimum:
+        """The best disclosure of each row, whatever the rules (LSFB09 section 4), without linkage."""
         rows, levels = np.arange(len(self.originals)), 0 * self.originals.space.heights
         most = self.problem.utility(rows, levels).max()
         if isinstance(objective, LeastRisk) and objective.utility > most:
@@ -441,10 +422,7 @@ class RiskAssessment:
         return best_of_each(self.problem, objective, progress)
 
     def optimum_on_average(self, objective: LeastRisk | MostUtility, progress: Progress = unwatched) -> Optimum:
-        """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage.
-
-        Raises InputError without a frontier, or if no disclosure with a finite risk is allowed.
-        """
+        """The disclosure of all rows that is best on average (LSFB09 eqs. 7 and 8), without linkage."""
         self._require_frontier()
         try:
             return best_on_average(self.problem, objective, progress)
@@ -452,35 +430,16 @@ class RiskAssessment:
             raise InputError(str(error)) from None
 
     def _require_frontier(self) -> None:
-        if self.no_frontier:
-            raise InputError(self.no_frontier)
-
-    @property
-    def is_quick(self) -> bool:
-        """Return whether a frontier takes some ten seconds at most."""
-        return self._vector_count * len(self.originals) <= QUICK
-
-    @property
-    def _vector_count(self) -> int:
-        return prod(height + 1 for height in self.originals.space.heights.tolist())
-
-    @property
-    def no_frontier(self) -> str | None:
-        """Reason for which there is no frontier; None if there is one."""
         if self.minimax:
-            return "a frontier and means are of the risk expected over the dictionaries, not of the worst"
-        if self._vector_count > MAX_VECTORS:
-            return (
-                f"a frontier over {self._vector_count:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit; "
-                'give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
+            raise InputError("a frontier and means are of the risk expected over the dictionaries, not of the worst")
+        if (vectors := prod(height + 1 for height in self.originals.space.heights.tolist())) > MAX_VECTORS:
+            raise InputError(
+                f"a frontier over {vectors:,} combinations of levels is too much, {MAX_VECTORS:,} are the limit. "
+                'Give the role "ignored" to some columns, or fewer levels, as ladder = "given" does'
             )
-        return None
 
     def frontier(self, points: int | None = None, progress: Progress = unwatched) -> Frontier:
-        """The least risk for each mean utility, without linkage. Raises InputError if there is none.
-
-        points: how many of its vertices to keep at most; without it, all. progress: told of combinations of levels.
-        """
+        """The least risk for each mean utility, without linkage. points: how many vertices to keep at most; else all."""
         self._require_frontier()
         line = frontier(self.problem, progress)
         return line if points is None else line.thinned(points)

@@ -68,10 +68,7 @@ class PeopleTable:
         return tuple(factorized(self.frame[column], {*self.missing, SUPPRESSED})[1])
 
     def records(self, space: RecordSpace) -> Records:
-        """Return its rows as records, each label at the lowest level that has it; missing values are suppressed.
-
-        Raises InputError for a label that no level has, naming the column and the row (from 1), never the value.
-        """
+        """Return its rows as records, each label at the lowest level that has it. Raises InputError for an unknown label."""
         nodes = np.tile(space.roots, (len(self), 1))
         for axis, (attribute, taxonomy) in enumerate(zip(space.domain.attributes, space.taxonomies)):
             if attribute in self.frame.columns:
@@ -86,10 +83,7 @@ class PeopleTable:
         return Records(space, nodes)
 
     def rows_about(self, people: "PeopleTable") -> IndexArray:
-        """Row here about the same person as each row of another table, -1 for none: shape (len(people),).
-
-        Raises InputError if a table has no column of identifiers or names a person twice, unless both are row by row.
-        """
+        """Row here about the same person as each row of another table, -1 for none: shape (len(people),)."""
         import pandas as pd
 
         if self.is_row_by_row and people.is_row_by_row:
@@ -144,11 +138,7 @@ class Linkage:
         return RecordSpace(Domain.of(hierarchies))
 
     def links(self, disclosed: Records, public: Records, people: PeopleTable) -> Links:
-        """Links of each disclosed record, row by row of `people`, with all public ones that fit it, all equally likely.
-
-        Without identifiers every link is taken to be right. Raises InputError for identifiers that name a person twice,
-        DisclosureRuleError for too many links.
-        """
+        """Links of each disclosed record with all public ones that fit it; without identifiers every link is right."""
         links = uniform_links(disclosed, public)
         if people.identifier is None or self.public.identifier is None:
             return links
@@ -157,10 +147,7 @@ class Linkage:
 
 @dataclass(frozen=True)
 class Attackers:
-    """Attackers who hold one of some dictionaries, with the probabilities `prior`.
-
-    Raises DisclosureRuleError unless the prior is one probability for each dictionary.
-    """
+    """Attackers who hold one of some dictionaries, with the probabilities `prior`."""
 
     dictionaries: tuple[PeopleTable, ...]
     prior: tuple[float, ...] = (1.0,)
@@ -197,7 +184,7 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
     domain, hierarchies = rows.domain, dict(rows.domain.items())
     for name, hierarchy in hierarchies.items():
         attribute = source.attributes[name]
-        if attribute.hierarchy is None and attribute.population is None and name not in source.ladders:
+        if attribute.hierarchy is None and name not in source.ladders:
             base_values = {*hierarchy.labels[0], *_values_beside(attribute, name, hierarchy, others)}
             if len(base_values) > hierarchy.size(0):
                 hierarchies[name] = _wider(attribute, rows, name, base_values, k)

@@ -13,34 +13,31 @@ from functools import cached_property
 import numpy as np
 
 from marginals.conditions import (
-    EXACT,
     Atom,
     Choice,
     Column,
-    Comparison,
     Conjunction,
-    Constant,
     Disjunction,
     Formula,
+    Inequality,
     Labels,
     Membership,
     Negation,
+    NothingInRangeError,
     Operand,
     Where,
     columns_of,
     formula_of,
     in_message,
     operands,
-    parts,
     unquoted,
 )
 from marginals.errors import InputError
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.intervals import Range
 from marginals.tables.table import Rows
 from marginals.tables.values import POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray, IndexArray
-from models.tables.hierarchy import Hierarchy
+from models.tables.hierarchy import MISSING, Hierarchy
 
 _NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"
 """Kinds of the values of a column, besides missing ones. A column of nothing fits everything."""
@@ -49,11 +46,7 @@ _COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater,
 
 
 def rows_that_meet(rows: Rows, condition: Where) -> BoolArray:
-    """Return for each row whether a condition holds: shape (rows,).
-
-    Raises InputError for a column that the table lacks or has twice, and for a choice of values that a column cannot have.
-    It also does for a condition that would hold for nobody, or for other rows than intended.
-    """
+    """Return for each row whether a condition holds: shape (rows,). Raises InputError."""
     names = [str(name) for name in rows.frame.columns]
     formula, columns = formula_of(condition, names), {}
     for name in columns_of(formula):
@@ -65,7 +58,7 @@ def rows_that_meet(rows: Rows, condition: Where) -> BoolArray:
         decimal = "." if column.dtype.kind in "iufb" else rows.decimal
         codes, texts = factorized(column, rows.no_value, decimal)
         columns[name] = _Values(codes, tuple(texts), decimal)
-    return _BoundCondition(condition, columns, dict(rows.domain.items()), rows.no_value).holds(formula)
+    return _BoundCondition(condition, columns, rows).holds(formula)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,20 +88,19 @@ class _Values:
         return np.array([*map((self._format or POINT).real, self.texts), np.nan])[self.codes]
 
     @cached_property
-    def spellings(self) -> dict[str, list[str]]:
-        """The texts for each label that a table of the column has: a number has one label, however it is spelled."""
-        result: dict[str, list[str]] = {}
-        for text in self.texts:
-            result.setdefault(text if self._written is None else self._written.canonical(text), []).append(text)
-        return result
+    def labelled(self) -> tuple[Hierarchy, IndexArray]:
+        """The labels that a table of the column has, a number spelled in one way, and the code of each row."""
+        labels = [text if self._written is None else self._written.canonical(text) for text in self.texts]
+        hierarchy = Hierarchy.flat(dict.fromkeys(labels))
+        place_of = {label: place for place, label in enumerate(hierarchy.labels[0])}
+        return hierarchy, np.array([*map(place_of.__getitem__, labels), -1], dtype=np.intp)[self.codes]
 
 
 @dataclass(frozen=True, eq=False)
 class _BoundCondition:
     condition: Where
     columns: Mapping[str, _Values]
-    hierarchies: Mapping[str, Hierarchy]
-    missing: frozenset[str]
+    rows: Rows
 
     def holds(self, formula: Formula) -> BoolArray:
         match formula:
@@ -119,7 +111,7 @@ class _BoundCondition:
             case Disjunction(terms=terms):
                 return np.asarray(np.logical_or.reduce([*map(self.holds, terms)]))
             case Choice(column=column, texts=texts):
-                return self.holds(Disjunction(tuple(self._chosen(column, text) for text in texts)))
+                return np.asarray(np.logical_or.reduce([self._chosen(column.name, text) for text in texts]))
         self._check(formula)
         places = self._places(formula)
         if isinstance(formula, Membership):
@@ -145,68 +137,35 @@ class _BoundCondition:
             return self.columns[operand.name].kind
         return _TEXTS if isinstance(operand, str) else _NUMBERS
 
-    def _chosen(self, column: Column, text: str) -> Formula:
-        kind, labels = self._kind(column), self._labels(column)
-        if labels is not None and (inside := labels.labelled(text)) is not None:
-            return self._among(column, labels, inside)
-        divided = parts(text) if labels is None else labels.parts(text)
-        if len(divided) > 1:
-            return Disjunction(tuple(self._chosen(column, part) for part in divided))
+    def _chosen(self, name: str, text: str) -> BoolArray:
+        if not self.columns[name].texts:
+            return np.zeros(len(self.rows), dtype=bool)
+        is_attribute = name in self.rows.codes
+        hierarchy = self.rows.domain.hierarchy(name) if is_attribute else self.columns[name].labelled[0]
+        codes = self.rows.codes[name] if is_attribute else self.columns[name].labelled[1]
+        labels = Labels(name, hierarchy, of_table=True)
+        if labels.labelled(text) is None and len(divided := labels.parts(text)) > 1:
+            return np.asarray(np.logical_or.reduce([self._chosen(name, part) for part in divided]))
         if (exact := unquoted(text)) is not None:
-            return Membership(column, (self._constant(exact, kind),))
-        if kind == _NUMBERS:
-            return self._compared(column, text, labels)
-        if labels is None:  # it has no value
-            return Membership(column, (text,))
+            is_number = self.columns[name].kind == _NUMBERS and POINT.is_number(exact)
+            return self.holds(Membership(Column(name), (POINT.real(exact) if is_number else exact,)))
         try:
             meaning = labels.meaning_of(text)
+        except NothingInRangeError:
+            if POINT.is_number(text):
+                raise self._not_chosen(name, "that it does not have") from None
+            return np.zeros(len(self.rows), dtype=bool)
         except InputError:  # whose sentence may quote values of rows
-            raise self._not_chosen(column, "that it does not have, or by a range that is not of numbers") from None
+            raise self._not_chosen(name, "that it does not have, or by a range that is not of numbers") from None
         if meaning.cut.any():
-            raise self._not_chosen(column, "by a range that cuts through one of its values")
+            raise self._not_chosen(name, "by a range that cuts through one of its values")
         if unjudged := int(meaning.unjudged.sum()):
             raise self._not_chosen(
-                column,
+                name,
                 f"in a range, and {unjudged:,} of its different values are no numbers: list them under data.missing if they "
                 "stand for no value, or name values with | between",
             )
-        return self._among(column, labels, meaning.surely)
-
-    def _labels(self, column: Column) -> Labels | None:
-        hierarchy = self.hierarchies.get(column.name)
-        if hierarchy is None and self._kind(column) == _TEXTS:
-            hierarchy = Hierarchy.flat(self.columns[column.name].texts)
-        return None if hierarchy is None else Labels(column.name, hierarchy, of_table=True)
-
-    def _among(self, column: Column, labels: Labels, inside: BoolArray) -> Membership:
-        values = self.columns[column.name]
-        named = [label for label, is_meant in zip(labels.hierarchy.labels[0], inside.tolist()) if is_meant]
-        if values.kind == _TEXTS and column.name in self.hierarchies:
-            named = [text for label in named for text in values.spellings.get(label, [label])]
-        if len(named) > 1:
-            named = [text for text in named if text not in self.missing]
-        return Membership(column, tuple(self._constant(text, values.kind) for text in named))
-
-    def _compared(self, column: Column, text: str, labels: Labels | None) -> Formula:
-        if POINT.is_number(text):
-            if labels is not None and POINT.real(text) not in map(POINT.real, labels.hierarchy.labels[0]):
-                raise self._not_chosen(column, "that it does not have")
-            return Comparison(column, "==", self._constant(text, _NUMBERS))
-        numbers = Range.of(text)
-        if numbers is None or numbers.is_empty:
-            raise self._not_chosen(column, "that is neither a number nor a range of numbers, such as 20-39 or >=65")
-        signs = (">=" if numbers.with_low else ">", "<=" if numbers.with_high else "<")
-        ends = zip(signs, (numbers.low, numbers.high))
-        within = (Comparison(column, sign, self._exact(float(end))) for sign, end in ends if end.is_finite())
-        return Conjunction(tuple(within))
-
-    def _constant(self, text: str, kind: str) -> Constant:
-        return self._exact(POINT.real(text)) if kind == _NUMBERS and POINT.is_number(text) else text
-
-    def _exact(self, number: float) -> int | float:
-        if not abs(number) < EXACT:
-            raise self._refusal("has a number of 2**53 or more, beyond which not all are told apart")
-        return int(number) if number.is_integer() else number
+        return np.append(meaning.surely & (np.array(hierarchy.labels[0]) != MISSING), False)[codes]
 
     def _check(self, atom: Atom) -> None:
         columns = {o.name: self._kind(o) for o in operands(atom) if isinstance(o, Column)}
@@ -225,8 +184,8 @@ class _BoundCondition:
                 )
         if {_NUMBERS, _TEXTS} <= set(columns.values()):
             raise self._refusal(f"compares columns {' and '.join(map(repr, columns))}, numbers and texts")
-        if isinstance(atom, Membership) or (isinstance(atom, Comparison) and atom.sign == "=="):
-            missing = {POINT.real(text) for text in self.missing} | self.missing
+        if isinstance(atom, Membership) or (isinstance(atom, Inequality) and atom.sign == "=="):
+            missing = {POINT.real(text) for text in self.rows.no_value} | self.rows.no_value
             if any(constant in missing for constant in constants):
                 raise self._refusal(
                     f"asks for a value of column {next(iter(columns))!r} that data.missing says stands for no value, which "
@@ -236,8 +195,8 @@ class _BoundCondition:
     def _refusal(self, problem: str) -> InputError:
         return InputError(f"the condition {in_message(self.condition)} {problem}")
 
-    def _not_chosen(self, column: Column, problem: str) -> InputError:
+    def _not_chosen(self, name: str, problem: str) -> InputError:
         return self._refusal(
-            f"asks column {column.name!r} for a value {problem}; a text that rows may have stands between quotes, "
-            f"`{column.name}` == 'TEXT'"
+            f"asks column {name!r} for a value {problem}; a text that rows may have stands between quotes, "
+            f"`{name}` == 'TEXT'"
         )

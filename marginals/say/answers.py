@@ -9,7 +9,7 @@ from marginals.messages import first_few
 from marginals.names import margin_in_words
 from marginals.say.table import rows_in_words
 from marginals.tables.people import RowsPerPerson
-from models.graphs.basis import Basis, Kind
+from models.graphs.basis import Basis, BasisKind
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
@@ -20,16 +20,10 @@ _LISTED = 3
 
 
 def basis_line(basis: Basis, domain: Domain | None) -> str:
-    """Return the kind of an answer, and what that means for it.
-
-    >>> from marginals.example import release
-    >>> basis_line(release.supports(["age", "sex"]), release.domain)
-    'assumed: no published table shows what is asked of age and sex together, so the model takes them to be independent, \
-given what its tables share; that is no finding about the data'
-    """
-    if basis.kind is Kind.PUBLISHED:
+    """Return the kind of an answer, and what that means for it."""
+    if basis.kind is BasisKind.PUBLISHED:
         return "published: it follows from published counts"
-    if basis.kind is Kind.ASSUMED:
+    if basis.kind is BasisKind.ASSUMED:
         return f"assumed: {assumption(basis.assumed)}; that is no finding about the data"
     return (
         f"supported: coarser than asked, a published table shows {_margins_shown(basis, domain)}; within its groups the "
@@ -53,11 +47,7 @@ def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) ->
 
 
 def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield which columns of synthetic rows say nothing of each other.
-
-    >>> print(*synthetic_lines([("age", "sex")]))
-    note: no published table shows these columns together, so the rows say nothing of how they go together: age and sex
-    """
+    """Yield which columns of synthetic rows say nothing of each other."""
     if single := [group[0] for group in assumed if len(group) == 1]:
         yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(single)}"
     if together := [" and ".join(group) for group in assumed if len(group) > 1]:
@@ -68,13 +58,7 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
-    """Yield what the attributes that conditions name are, and what their values mean, if the steward says it.
-
-    >>> from marginals.tables.attribute import Codebook
-    >>> book = Codebook({"smokes": "in the last month"}, {"smokes": {"0": "no", "1": "yes"}})
-    >>> list(codebook_lines(book, ["smokes=1"]))
-    ['smokes: in the last month; 0 is no, 1 is yes']
-    """
+    """Yield what the attributes that conditions name are, and what their values mean, if the steward says it."""
     text = " ".join(conditions)
     for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
@@ -97,9 +81,9 @@ def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPer
         best = "no closer bounds are possible" if answer.sharp else "closer bounds may be possible"
         if answer.unjudged:
             yield "no estimate: it would leave out rows that the condition may hold for"
-        elif answer.kind is Kind.NONE and counted:
+        elif answer.kind is BasisKind.NONE and counted:
             yield "no estimate: the time was over before the maximum-entropy distribution was fitted"
-        elif answer.kind is Kind.NONE:
+        elif answer.kind is BasisKind.NONE:
             yield "no estimate: rows that it would be of are not expected"
         else:
             yield f"about {answer.value:,.6g}{counted and f' {counted}'} expected (maximum entropy; not published as such)"
@@ -116,5 +100,5 @@ def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPer
         )
     if answer.cut:
         yield f"cut through by a range, and in the upper bound only: {first_few(answer.cut)}"
-    if answer.kind is not Kind.NONE:
+    if answer.kind is not BasisKind.NONE:
         yield basis_line(answer.basis, domain)

@@ -1,19 +1,20 @@
 """Attacks in words: what readers can conclude, by who concludes it."""
 
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from checks.attacks.algorithm import Outcome
+from checks.attacks.algorithm import Conclusion
 from checks.claims import listing
 from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
-from marginals.say.claims import CONDITION, claim_reason, claimed_of, crossing_line, few_rows
+from marginals.say.claims import CONDITION, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
-    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refinement, Refusals
+    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refusals
     from checks.attacks.guesses import LikelySmall, Top
     from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
     from checks.changes import CellDifference, ChangedPeople, OneValue
@@ -24,11 +25,10 @@ if TYPE_CHECKING:
         Minimality,
         SurestGuesses,
         TableChange,
-        Threshold,
     )
 
 InWords = Callable[[str, int], str]
-"""What says an attribute at a level."""
+"""Name of an attribute at a level."""
 
 WITH_REGISTER = "Readers with a register"
 OF_ALGORITHM = "Readers who know the algorithm"
@@ -40,8 +40,8 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
     """Yield sentences on all that was measured, each part with its heading, which may be empty."""
     for change in attacks.changes:
         yield "", [_change_sentence(attacks.codebook.worded(change))]
-    for name, alone in attacks.apart.items():
-        yield f"{name}:", [*attack_sentences(alone), *_unmeasured(alone)]
+    for name, single in attacks.apart.items():
+        yield f"{name}:", [*attack_sentences(single), *_unmeasured(single)]
     if attacks.note:
         yield "", [Sentence(NOT_EXAMINED, f"Not measured together: {attacks.note}.")]
     elif attacks.changes:
@@ -67,26 +67,22 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     yield from (Sentence(LOOK, crossing_line(crossing)) for crossing in attacks.crossing)
     if attacks.published is not None:
         yield Sentence(NOT_EXAMINED, "Impossible combinations that nobody declared: not examined.", (CONDITION,))
-    for measures in attacks.attacked:
-        yield _reconstruction(measures)
-    for attribute, certain in attacks.certain.items():
-        yield _certain(attribute, certain)
+    yield from map(_reconstruction, attacks.attacked)
+    yield from itertools.starmap(_certain, attacks.certain.items())
     for attribute, reason in attacks.left_out.items():
         yield Sentence(NOT_EXAMINED, f"{attribute}: not examined all together; {reason}")
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
-        said = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
-        yield Sentence(NOT_EXAMINED, said)
-    yield from map(_threshold, attacks.thresholds)
+        none = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
+        yield Sentence(NOT_EXAMINED, none)
     if attacks.minimality is not None:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
         mark = NOT_EXAMINED if readers.largest_share is None else LOOK
         yield Sentence(mark, register_in_words(readers), readers=WITH_REGISTER)
-    for measures in attacks.attacked:
-        yield from _guesses(measures)
+    yield from map(_guesses, attacks.attacked)
     for attribute, reason in attacks.left_out.items():
-        said = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
-        yield Sentence(NOT_EXAMINED, said, readers=ACROSS_CLASSES)
+        not_examined = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
+        yield Sentence(NOT_EXAMINED, not_examined, readers=ACROSS_CLASSES)
     if attacks.published is not None and (attacks.likely is not None or not attacks.unmeasured):
         mark = LOOK if attacks.likely is not None and attacks.likely.tops else NOT_EXAMINED
         yield Sentence(mark, f"{OF_RANKS}: {_likely(attacks.likely)}", readers=OF_RANKS)
@@ -119,30 +115,29 @@ def _cell(cell: Mapping[str, str]) -> str:
 
 def _nonsensitive(finding: "Finding") -> Sentence:
     few, mark = few_rows(finding.parameters["k"]), NOT_EXAMINED
+    result = f"no combination was found that certainly has {few}; not all examined"
     if finding.holds:
-        mark, said = NOTHING_FOUND, f"no combination that is looked at certainly has {few}"
+        mark, result = NOTHING_FOUND, f"no combination that is looked at certainly has {few}"
     elif finding.verdict is Verdict.FAILS:
-        mark, said = LOOK, f"{_cell(finding.worst_class.cell or {})}: certainly {few}; there may be more such"
-    else:
-        said = f"no combination was found that certainly has {few}; not all examined"
-    return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {said}.")
+        mark, result = LOOK, f"{_cell(finding.worst_class.cell or {})}: certainly {few}; there may be more such"
+    return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {result}.")
 
 
 def _reconstruction(measures: "DisclosureMeasures") -> Sentence:
-    known = measures.reconstruction
-    result = f"{known.determined:,}" if known.determined else "none"
-    rows = f", {known.rows:,} of {known.total:,} rows" if known.determined else ""
-    sure = "" if known.sharp else ", as far as the bounds tell"
+    result = measures.reconstruction
+    counts, sure = "none", "" if result.sharp else ", as far as the bounds tell"
+    if result.determined:
+        counts = f"{result.determined:,}, {result.rows:,} of {result.total:,} rows"
     return Sentence(
-        LOOK if known.determined or not known.sharp else NOTHING_FOUND,
-        f"{measures.sensitive}: Of the {known.cells:,} possible combinations of {listing(measures.shown)}, readers can "
-        f"determine the count of {result}{rows}{sure}.",
+        LOOK if result.determined or not result.sharp else NOTHING_FOUND,
+        f"{measures.sensitive}: Of the {result.cells:,} possible combinations of {listing(measures.shown)}, readers can "
+        f"determine the count of {counts}{sure}.",
     )
 
 
 def _certain(attribute: str, certain: "CertainCells") -> Sentence:
-    least, detail = "" if certain.is_complete else "at least ", []
-    said = (
+    least, detail, worst, shared = "" if certain.is_complete else "at least ", [], certain.worst, certain.shared
+    text = (
         f"{attribute}: in the tables of up to {certain.attributes} attributes with it, each at its finest published level, "
         f"that readers can work out: counts determined exactly: {least}{certain.determined:,}, of these below the largest k "
         f"claimed: {least}{certain.small:,}; cells that have a row for certain: {least}{certain.exists:,}; classes that all "
@@ -150,46 +145,22 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
     )
     if not certain.is_complete:
         undecided = f"{number_of(certain.undecided, 'cell')} and {number_of(certain.unread, 'table')}"
-        said += f"; undecided in the time given: {undecided}"
-    if (worst := certain.worst) is not None:
+        text += f"; undecided in the time given: {undecided}"
+    if worst is not None:
         detail.append(f"the smallest of these counts: {_cell(worst.values)}: exactly {number_of(worst.rows, 'row')}")
-    if (shared := certain.shared) is not None:
+    if shared is not None:
         rows = number_of(shared.rows, "row")
         detail.append(f"one of these classes, with its value: {_cell(shared.values)}: at least {rows}")
-    return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, said, tuple(detail))
-
-
-def _threshold(threshold: "Threshold") -> Sentence:
-    of_whom = "" if threshold.rows_per_person is None else f" {claimed_of(threshold.rows_per_person)}"
-    claim, mark = f"{threshold.criterion} {threshold.claimed}{of_whom}", LOOK
-    smallest = f"the smallest count is {'not known' if threshold.smallest is None else f'{threshold.smallest:,}'}"
-    if threshold.is_missed:
-        said = "the claim is not met"
-    elif threshold.binding:
-        said = (
-            f"{smallest}; binding: met without a row to spare. A reader who knows that the release was refined until a "
-            "claim failed can infer that this claim stopped it"
-        )
-    elif threshold.smallest is None:
-        said = smallest
-    else:
-        mark = NOTHING_FOUND
-        said = f"{smallest}, {threshold.smallest - threshold.k:,} to spare. A finer table can still have missed it"
-    return Sentence(mark, f"{claim}: {said}")
+    return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, text, tuple(detail))
 
 
 def register_in_words(readers: RegisterReaders) -> str:
-    """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody.
-
-    >>> from marginals.register_readers import FROM_FILES, RegisterReaders
-    >>> print(register_in_words(RegisterReaders("job", FROM_FILES, 220, 1.0, 20, {"A": "a1"}, "cook")))
-    Readers with a register, who know the nonsensitive values of everybody, know job for certain of 20 of 220 rows.
-    """
+    """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody."""
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
     of = "harmful value" if readers.of_harmful else "value"
     if readers.certain:
-        known = f"a {of} of {about}" if readers.of_harmful else about
-        return f"{who}, know {known} for certain of {readers.certain:,} of {readers.people:,} rows."
+        conclusion = f"a {of} of {about}" if readers.of_harmful else about
+        return f"{who}, know {conclusion} for certain of {readers.certain:,} of {readers.people:,} rows."
     if readers.largest_share is not None:
         return (
             f"{who}, give no {of} of {about} of anybody a probability above {100 * readers.largest_share:.1f} percent "
@@ -201,16 +172,15 @@ def register_in_words(readers: RegisterReaders) -> str:
     return f"{who}: of {about} not examined; {readers.note}."
 
 
-def _guesses(measures: "DisclosureMeasures") -> Iterator[Sentence]:
+def _guesses(measures: "DisclosureMeasures") -> Sentence:
     lead, detail = f"{ACROSS_CLASSES}, of {measures.sensitive}", tuple(map(_surest, measures.surest[:_SUREST]))
-    if any(of.right is None for of in measures.surest):
-        said = (
-            f"{lead}: naive Bayes and deFinetti are not examined without the table (--truth CONFIG). They can be right more "
-            "often than the shares of classes say."
-        )
-        yield Sentence(NOT_EXAMINED, said, detail, ACROSS_CLASSES)
-    else:
-        yield Sentence(LOOK, f"{lead}: how often their surest guesses are right", detail, ACROSS_CLASSES)
+    if all(of.right is not None for of in measures.surest):
+        return Sentence(LOOK, f"{lead}: how often their surest guesses are right", detail, ACROSS_CLASSES)
+    text = (
+        f"{lead}: naive Bayes and deFinetti are not examined without the table (--truth CONFIG). They can be right more "
+        "often than the shares of classes say."
+    )
+    return Sentence(NOT_EXAMINED, text, detail, ACROSS_CLASSES)
 
 
 _SUREST = 6
@@ -218,14 +188,12 @@ _SUREST = 6
 
 
 def _surest(of: "SurestGuesses") -> str:
-    right = f"{of.expected:.1%} would be right by the shares of each class"
+    result = f"{of.expected:.1%} would be right by the shares of each class"
     if of.right is not None:
-        definetti, naive_bayes, maxent = (of.right[name] for name in ("definetti", "naive_bayes", "maxent"))
-        right = (
-            f"{definetti:.1%} are right by deFinetti, {naive_bayes:.1%} by naive Bayes, {maxent:.1%} by class shares"
-        )
+        shares = [f"{of.right[name]:.1%}" for name in ("definetti", "naive_bayes", "maxent")]
+        result = "{} are right by deFinetti, {} by naive Bayes, {} by class shares".format(*shares)
     guesses = number_of(of.number, "surest guess", "surest guesses")
-    return f"{of.values}, {of.overall:.1%} of everybody: of the {guesses} {right}"
+    return f"{of.values}, {of.overall:.1%} of everybody: of the {guesses} {result}"
 
 
 def _likely(likely: "LikelySmall | None") -> str:
@@ -238,11 +206,10 @@ def _likely(likely: "LikelySmall | None") -> str:
     is_known = all(top.right is not None for top in likely.tops)
     by = "" if is_known else " by the model itself (--truth CONFIG counts them)"
     shares = " and ".join(f"{_share(top)} of the first {top.number:,}" for top in likely.tops)
-    less = "".join(f" Ranked by {name}: {' and '.join(map(_share, tops))}." for name, tops in likely.beside.items())
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
     return (
         f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares} have "
-        f"{few_rows(likely.least)}{by}.{less}{unread}"
+        f"{few_rows(likely.least)}{by}.{unread}"
     )
 
 
@@ -264,22 +231,10 @@ def _minimality(minimality: "Minimality") -> Sentence:
         return Sentence(NOT_EXAMINED, f"{OF_ALGORITHM}: not examined; {minimality.note}.", readers=OF_ALGORITHM)
     domain, lines = minimality.domain, list[str]()
     in_words = cache(lambda attribute, level: shown_at(attribute, domain.hierarchy(attribute), level))
-    knowing = minimality.readers_knowing_quasi_identifiers
     if minimality.refusals is not None:
-        lines += _refusal_lines(minimality.refusals, in_words, has_truth=knowing is not None)
-    if minimality.readers:
-        lines += ["Finer values in place of published ones:", *_steps(minimality.readers, in_words)]
-    if knowing:
-        lines += ["The same, for those who know all nonsensitive values:", *_steps(knowing, in_words)]
+        lines += _refusal_lines(minimality.refusals, in_words, has_truth=minimality.ladders is not None)
     lines += _ladders(minimality.ladders or (), in_words)
     return Sentence(LOOK, _ASSUMED, tuple(lines), OF_ALGORITHM)
-
-
-def _steps(steps: "Sequence[Refinement]", in_words: InWords) -> Iterator[str]:
-    tells = [step for step in steps if step.possible_claims is not None and not step.is_certain]
-    yield from (f"  {_step(step, in_words)}: {refusal_in_words(step)}" for step in tells)
-    others = ((refusal_in_words(step), _step(step, in_words)) for step in steps if step not in tells)
-    yield from (f"  {'; '.join(same)}: {reason}" for reason, same in _by_reason(others).items())
 
 
 def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -287,40 +242,6 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     for reason, item in items:
         by_reason.setdefault(reason, []).append(item)
     return by_reason
-
-
-def _step(step: "Refinement", in_words: InWords) -> str:
-    published = in_words(step.attribute, step.margin[step.attribute])
-    others = ", ".join(in_words(name, level) for name, level in step.margin.items() if name != step.attribute)
-    return f"{in_words(step.attribute, step.finer)} in place of {published}{f', beside {others}' if others else ''}"
-
-
-_TINY = 1e-12
-"""Smaller probabilities are lost in rounding, and are told as this."""
-
-
-def refusal_in_words(step: "Refinement") -> str:
-    """Return what somebody concludes who knows that a step was refused."""
-    if step.possible_claims is None:
-        return f"not examined: {step.note}"
-    if not step.possible_claims:
-        return _OUTCOMES[Outcome.UNEXPLAINED]
-    if step.is_certain:
-        return _OUTCOMES[Outcome.ALWAYS]
-    whose = _whose(step.candidate_classes or 0, step.classes)
-    sentence = f"in {whose} the finer value would leave {' or '.join(map(claim_reason, step.possible_claims))}"
-    if step.candidate_class is not None and step.candidate_classes != step.classes:
-        sentence += f" ({_cell(step.candidate_class)})"
-    if step.acceptance_probability is not None:
-        expected = 1 - step.acceptance_probability
-        change = f"{step.acceptance_probability:.3g}" if step.acceptance_probability >= _TINY else f"{_TINY:g}"
-        sentence += (
-            f"; by maximum entropy its probability was {expected:.3g}, so no belief changes by more than {change}"
-        )
-    if (largest := step.largest_posterior_change) is not None:
-        change = f"{largest.value} from {largest.before:.3g} to {largest.after:.3g}"
-        sentence += f"; most in {_cell(largest.cell)}: {change}"
-    return sentence + (f"; {step.note}" if step.note else "")
 
 
 def _whose(candidates: int, classes: int) -> str:
@@ -332,41 +253,43 @@ def _whose(candidates: int, classes: int) -> str:
 
 
 _OUTCOMES = {
-    Outcome.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
-    Outcome.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
-    Outcome.ALWAYS: "refused whatever the data, so by itself it excludes no table",
+    Conclusion.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
+    Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
+    Conclusion.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
 _LISTED = 8
 """Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
 
 
-def _refusal_lines(told: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
-    if told.contradict:
+def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
+    if refusals.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
-    if told.small:
-        yield f"certain, though no table shows it: {_first_of(list(map(_range, told.small)))}"
-    if told.values:
+    if refusals.small:
+        yield f"certain, though no table shows it: {_first_of(list(map(_range, refusals.small)))}"
+    if refusals.values:
         people = [
             f"everybody with {_cell(of.values)} ({number_of(of.rows, 'row')} at least) has {of.sensitive}={of.value}"
-            for of in told.values
+            for of in refusals.values
         ]
         yield f"certain: {_first_of(people)}"
-    if told.tables is not None and told.additions and not told.contradict:
+    if refusals.tables is not None and refusals.additions and not refusals.contradict:
         yield (
-            f"{number_of(told.tables, 'table has', 'tables have')} the published counts; in {told.left:,} "
+            f"{number_of(refusals.tables, 'table has', 'tables have')} the published counts; in {refusals.left:,} "
             "of them none of what is missing would have been published"
         )
-    for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
-        additions = ((_outcome(addition, told.least), _missing(addition, in_words)) for addition in told.of(outcome))
+    for outcome in (Conclusion.SOME, Conclusion.PROVES, Conclusion.OPEN, Conclusion.UNEXPLAINED, Conclusion.ALWAYS):
+        additions = (
+            (_outcome(addition, refusals.least), _missing(addition, in_words)) for addition in refusals.of(outcome)
+        )
         yield from (f"{_first_of(same)}: {reason}" for reason, same in _by_reason(additions).items())
-    noted = ((addition.note, _missing(addition, in_words)) for addition in told.of(Outcome.NOT_EXAMINED))
+    noted = ((addition.note, _missing(addition, in_words)) for addition in refusals.of(Conclusion.NOT_EXAMINED))
     yield from (f"not examined: {_first_of(same)}: {note}" for note, same in _by_reason(noted).items())
-    if told.unnamed:
-        yield f"not examined: {listing(told.unnamed)}, of which the release names no values"
-    if told.margins_not_examined:
-        more_margins = number_of(told.margins_not_examined, "more margin")
+    if refusals.unnamed:
+        yield f"not examined: {listing(refusals.unnamed)}, of which the release names no values"
+    if refusals.margins_not_examined:
+        more_margins = number_of(refusals.margins_not_examined, "more margin")
         yield f"not examined: what is certain in {more_margins} of what is missing"
-    several = "" if told.together else "what several of these refusals prove together, and "
+    several = "" if refusals.together else "what several of these refusals prove together, and "
     yield f"not examined: {several}what somebody concludes who runs the search itself on every possible table"
     if not has_truth:
         yield (
@@ -390,16 +313,16 @@ def _missing(addition: "Addition", in_words: InWords) -> str:
 def _outcome(addition: "Addition", least: int) -> str:
     few = f"it would show a group of {few_rows(least)}"
     match addition.outcome:
-        case Outcome.PROVES:
+        case Conclusion.PROVES:
             count, classes = len(addition.small), len(addition.values)
             proven = [number_of(count, "small count")] if count else []
             proven += [f"the sensitive value of {number_of(classes, 'class', 'classes')}"] if classes else []
             return f"that it is missing makes {' and '.join(proven)} certain"
-        case Outcome.SOME:
+        case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
             whose = f"in {_whose(addition.candidate_classes, addition.classes)} " if addition.classes else ""
             return f"{whose}{few}{nothing}"
-        case Outcome.ALWAYS if addition.counts_only:
+        case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]
 
@@ -409,10 +332,10 @@ def _range(cell: "CertainRange") -> str:
     return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
 
 
-def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
-    if told:
+def _ladders(ladders: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iterator[str]:
+    if ladders:
         yield "Steps that are fitted to the table, for those who know the given hierarchies too:"
-    for level in told:
+    for level in ladders:
         groups = "its merged group" if level.merged == 1 else f"each of its {level.merged:,} merged groups"
         sentence = f"{groups} holds a value with fewer than {level.fewer_than:,} rows"
         if level.small:
@@ -430,36 +353,36 @@ def _ladders(told: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> Iter
 def _change_sentence(change: "TableChange") -> Sentence:
     before, after = (number_of(rows, "row") for rows in change.rows)
     lines = [f"But {change.parts}."] if change.parts else []
-    for told in change.told:
-        lines += _changed_people(told, change.least)
+    for people in change.told:
+        lines += _changed_people(people, change.least)
     if change.unclear:
         names = ", ".join(map(repr, change.unclear))
         lines.append(
             f"Labels do not tell how the values of {names} overlap; what they stand for together was compared."
         )
-    if change.assumption and any(told.small for told in change.told):
+    if change.assumption and any(people.small for people in change.told):
         lines.append(f"Of a small difference: {change.assumption}.")
     lines.append(f"What these differences do not tell: {change.beyond}.")
     tables = f"From {change.earlier} ({before}) to {change.later} ({after})"
     return Sentence(LOOK, f"{tables}, who holds both knows:", tuple(lines))
 
 
-def _changed_people(told: "ChangedPeople", least: int | None) -> Iterator[str]:
-    cells = f"{number_of(told.cells, 'cell')} that both tell"
+def _changed_people(people: "ChangedPeople", least: int | None) -> Iterator[str]:
+    cells = f"{number_of(people.cells, 'cell')} that both tell"
     small = "" if least is None else f" of fewer than {least:,} rows"
-    number = number_of(told.small, "difference") if told.small else "No difference"
-    if not told.smallest:
+    number = number_of(people.small, "difference") if people.small else "No difference"
+    if not people.smallest:
         yield f"No difference in any of {cells}."
         return
     yield f"{number}{small} in {cells}. The smallest:" if small else f"Of {cells} the smallest differences:"
-    yield from (f"  {_difference(difference)}" for difference in told.smallest)
-    if told.small > len(told.smallest):
-        yield f"  and {told.small - len(told.smallest):,} more"
-    if told.one_value:
-        yield f"Classes in which one sensitive value alone rose or fell ({told.classes:,}), the smallest first:"
-        yield from (f"  {_rise(rise)}" for rise in told.one_value)
-        if told.classes > len(told.one_value):
-            yield f"  and {told.classes - len(told.one_value):,} more"
+    yield from (f"  {_difference(difference)}" for difference in people.smallest)
+    if people.small > len(people.smallest):
+        yield f"  and {people.small - len(people.smallest):,} more"
+    if people.one_value:
+        yield f"Classes in which one sensitive value alone rose or fell ({people.classes:,}), the smallest first:"
+        yield from (f"  {_rise(rise)}" for rise in people.one_value)
+        if people.classes > len(people.one_value):
+            yield f"  and {people.classes - len(people.one_value):,} more"
 
 
 def _difference(change: "CellDifference") -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +12,8 @@ from checks.claims import (
     Claim,
     CountClaim,
     KCombinatorial,
-    KLink,
     MaxentDiversity,
     MinCell,
-    MinPublishedCell,
     NoSmallCellCertain,
     NoSmallCertain,
     Register,
@@ -25,7 +22,8 @@ from checks.claims import (
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
-from marginals.names import column_name
+from marginals.names import column_name, number_of
+from marginals.results import plain
 from marginals.say.sentences import HOLDS, LOOK, WARNING, Sentence
 from marginals.tables.attribute import Codebook
 from models.graphs.junction_tree import Crossing
@@ -48,69 +46,65 @@ _MOST_NAMED = 3
 
 
 def together(sensitive: Sequence[str], noun: str = "sensitive attributes") -> str:
-    """Return sensitive attributes in a sentence: by name while they are few.
-
-    >>> together(["job", "pay", "age"]), together(["job", "pay", "age", "sex"])
-    ('job, pay and age', 'all 4 sensitive attributes')
-    """
+    """Return sensitive attributes in a sentence: by name while they are few."""
     return listing(sensitive) if len(sensitive) <= _MOST_NAMED else f"all {len(sensitive)} {noun}"
 
 
-def counted_in_words(k: int, rows_per_person: int | None) -> str:
-    """Return a number of rows or people.
-
-    >>> counted_in_words(1, None), counted_in_words(1000, 3)
-    ('1 row', '1,000 people')
-    """
-    one, many = ("row", "rows") if rows_per_person is None else ("person", "people")
-    return f"{k:,} {one if k == 1 else many}"
-
-
 def counts_below(least: int) -> str:
-    """Return the counts below one that is demanded, 0 left out, as they stand behind "is". least: at least 2.
-
-    >>> counts_below(2), counts_below(3), counts_below(11)
-    ('1', '1 or 2', 'from 1 to 10')
-    """
+    """Return the counts below one that is demanded, 0 left out, as they stand behind "is". least: at least 2."""
     return {2: "1", 3: "1 or 2"}.get(least, f"from 1 to {least - 1:,}")
 
 
 def few_rows(least: int) -> str:
-    """Return the sizes of a group that is too small.
-
-    >>> few_rows(2), few_rows(10)
-    ('1 row', '1 to 9 rows')
-    """
+    """Return the sizes of a group that is too small."""
     return f"{counts_below(max(least, 2)).removeprefix('from ')} {'row' if least <= 2 else 'rows'}"
 
 
 def claimed_of(rows_per_person: object) -> str:
-    """Return of whom a claim speaks, as it stands after what it demands.
-
-    >>> claimed_of(1), claimed_of(3)
-    ('of people', 'of people with at most 3 rows each')
-    """
+    """Return of whom a claim speaks, as it stands after what it demands."""
     return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
+
+
+_TITLES = {
+    "maxent-diversity": "Maximum-entropy diversity of {attribute}, {diversity}",
+    "register": "Diversity of {attribute} for readers with a register, {diversity}",
+    "min-cell": "Least count of a cell, {k:,}",
+    "min-published-cell": "Least published count, {k:,}",
+    "no-small-certain": "No combination is certain to be small, k = {k}",
+    "no-small-cell-certain": "No combination, sensitive values included, is certain to be small, k = {k}",
+    "k-combinatorial": "k-combinatorial anonymity, k = {k}",
+    "k-link": "k-link anonymity, k = {k}",
+}
+"""Names of claims for readers, by criterion."""
+
+_NOT_CERTAIN = (
+    "No combination of {values} that is looked at is proven by the tables together to have only {few}. If the tables have a "
+    "junction tree, all combinations are looked at. Else those of up to three values at any published level, also with any "
+    "other value in place of one, and of all attributes at the finest published levels; others only if at most ten "
+    "attributes are published. A model can still say that one is likely to, and be right.{people} {condition}"
+)
+_COUNTED = {
+    "min-cell": "No published count{whose} is {below}{counted}, and no such count can be worked out from the tables by "
+    "differences or otherwise: each combination of values that they together leave possible could be shared by at least "
+    "{least}.{people} {condition}",
+    "min-published-cell": "No published count{whose} is {below}{counted}. Whether such a count can be worked out from "
+    "several tables is not said.{people}",
+    "no-small-certain": _NOT_CERTAIN,
+    "no-small-cell-certain": _NOT_CERTAIN,
+    "k-combinatorial": "Every combination of nonsensitive values that the tables together leave possible could be shared by "
+    "at least {least}. So nobody can prove from the tables alone that a combination has only {few}. It does not mean that "
+    "{least} have it.{people} {condition}",
+    "k-link": "Each class of a published table{aside} has at least {least}.{people}",
+}
+"""Meanings of claims of least counts, by criterion."""
 
 
 def claim_title(claim: Claim) -> str:
     """Return the name of a claim for readers."""
-    match claim:
-        case MaxentDiversity():
-            return f"Maximum-entropy diversity of {_attribute(claim)}, {claim.diversity}"
-        case Register():
-            return f"Diversity of {_attribute(claim)} for readers with a register, {claim.of.diversity}"
-        case MinCell():
-            return f"Least count of a cell, {claim.k:,}"
-        case MinPublishedCell():
-            return f"Least published count, {claim.k:,}"
-        case NoSmallCertain():
-            included = ", sensitive values included," if claim.is_about_cells else ""
-            return f"No combination{included} is certain to be small, k = {claim.k}"
-        case KCombinatorial():
-            return f"k-combinatorial anonymity, k = {claim.k}"
-    assert isinstance(claim, KLink)
-    return f"k-link anonymity, k = {claim.k}"
+    if isinstance(claim, CountClaim):
+        return _TITLES[claim.criterion].format(k=claim.k)
+    assert isinstance(claim, AttributeClaim)
+    return _TITLES[claim.criterion].format(attribute=_attribute(claim), diversity=str(claim.diversity))
 
 
 def _attribute(claim: AttributeClaim) -> str:
@@ -123,70 +117,51 @@ def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
 
 
 def _meaning_for_readers(claim: Claim) -> str:
-    of = replace(claim.of, rows_per_person=claim.rows_per_person) if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
+    assert isinstance(claim, AttributeClaim)
+    people = claim.rows_per_person
+    of = MaxentDiversity(claim.diversity, claim.sensitive, claim.level, rows_per_person=people)
     clause = criterion_clause(of.class_diversity or of.diversity)
-    if isinstance(claim, MaxentDiversity):
-        several = "" if claim.rows_per_person in (None, 1) else (
-            f" A person has at most {claim.rows_per_person:,} rows; the claim is about any one of them. A person known to "
-            "be in two classes, with a value that is the same in all rows, can be exposed by both."
-        )  # fmt: skip
-        return (
-            f"For a reader who combines all tables by maximum entropy: given any published values of a person, {clause}."
-            f"{several}"
+    if isinstance(claim, Register):
+        sentence = (
+            "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
+            f"class, unless they assume how {claim.about} varies within classes or reason from why these tables were "
+            f"chosen. In these shares, {clause}."
         )
+        if claim.basis == VERIFIED:
+            return sentence
+        return f"{sentence} A class is that of all tables with {claim.about} together. {BY_THE_PUBLISHER.capitalize()}."
     sentence = (
-        "Somebody who knows all nonsensitive values of everybody still has for each person the shares of that person's "
-        f"class, unless they assume how {claim.about} varies within classes or reason from why these tables were "
-        "chosen. "
-        f"In these shares, {clause}."
+        f"For a reader who combines all tables by maximum entropy: given any published values of a person, {clause}."
     )
-    if isinstance(claim, Register) and claim.basis == VERIFIED:
+    if people in (None, 1):
         return sentence
-    return f"{sentence} A class is that of all tables with {claim.about} together. {BY_THE_PUBLISHER.capitalize()}."
+    return (
+        f"{sentence} A person has at most {people:,} rows; the claim is about any one of them. A person known to be in two "
+        "classes, with a value that is the same in all rows, can be exposed by both."
+    )
 
 
 def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
     if claim.k == 1:
         return "Nothing is demanded: any count is at least 1 row."
-    least, below = counted_in_words(claim.k, claim.rows_per_person), counts_below(claim.k)
-    few = f"{below.removeprefix('from ')} {counted_in_words(claim.k - 1, claim.rows_per_person).split()[-1]}"
+    below, most = counts_below(claim.k), claim.rows_per_person
+    one, many = ("row", "rows") if most is None else ("person", "people")
     counted = f", {together(sensitive)} counted like the others" if sensitive else ""
-    whose = "" if claim.rows_per_person is None else " of people"
-    people = "" if claim.rows_per_person in (None, 1) else (
-        f" A person has at most {claim.rows_per_person:,} rows, so as many rows are needed for each."
-    )  # fmt: skip
-    match claim:
-        case MinCell():
-            return (
-                f"No published count{whose} is {below}{counted}, and no such count can be worked out from the "
-                "tables by differences or otherwise: each combination of values that they together leave possible could "
-                f"be shared by at least {least}.{people} {CONDITION}"
-            )
-        case MinPublishedCell():
-            return (
-                f"No published count{whose} is {below}{counted}. Whether such a count can be worked out from "
-                f"several tables is not said.{people}"
-            )
-        case NoSmallCertain():
-            values = "nonsensitive values"
-            if claim.is_about_cells:
-                values = f"values{counted}," if counted else "values"
-            return (
-                f"No combination of {values} that is looked at is proven by the tables together to have only {few}. If the "
-                "tables have a junction tree, all combinations are looked at. Else those of up to three values at any "
-                "published level, also with any other value in place of one, and of all attributes at the "
-                "finest published levels; others only if at most ten attributes are published. "
-                f"A model can still say that one is likely to, and be right.{people} {CONDITION}"
-            )
-        case KCombinatorial():
-            return (
-                "Every combination of nonsensitive values that the tables together leave possible could be shared by at "
-                f"least {least}. So nobody can prove from the tables alone that a combination has only {few}. It does not "
-                f"mean that {least} have it.{people} {CONDITION}"
-            )
-    aside = f" ({together(sensitive)} set aside)" if sensitive else ""
-    return f"Each class of a published table{aside} has at least {least}.{people}"
+    values = f"values{counted}{',' * bool(counted)}" if claim.is_about_cells else "nonsensitive values"
+    several = (
+        f" A person has at most {most:,} rows, so as many rows are needed for each." if most not in (None, 1) else ""
+    )
+    return _COUNTED[claim.criterion].format(
+        least=number_of(claim.k, one, many),
+        few=f"{below.removeprefix('from ')} {one if claim.k == 2 else many}",
+        below=below,
+        counted=counted,
+        values=values,
+        whose="" if most is None else " of people",
+        aside=f" ({together(sensitive)} set aside)" if sensitive else "",
+        people=several,
+        condition=CONDITION,
+    )
 
 
 # How sure a reader can be of each harmful value.
@@ -194,27 +169,24 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
 
 def harm_tables(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD) -> list[dict[str, Any]]:
     """Return a table for each sensitive attribute: rows of values, shares, group and bound in words; what is harmless."""
-    return [
-        {
-            "sensitive": sensitive,
-            "rows": [_harm_row(words.word(sensitive, name), surest, words) for name, surest in of.by_name.items()],
-            "harmless": f"counted as harmless: {', '.join([words.word(sensitive, label) for label in of.harmless])}"
-            if of.harmless
-            else "every value counts as harmful, so all together have no bound",
-        }
-        for sensitive, of in harmful.items()
-    ]
+    tables = list[dict[str, Any]]()
+    for sensitive, of in harmful.items():
+        harmless = "every value counts as harmful, so all together have no bound"
+        if of.harmless:
+            harmless = f"counted as harmless: {', '.join([words.word(sensitive, label) for label in of.harmless])}"
+        rows = [_harm_row(words.word(sensitive, name), surest, words) for name, surest in of.by_name.items()]
+        tables.append({"sensitive": sensitive, "rows": rows, "harmless": harmless})
+    return tables
 
 
 def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
-    shares = {"overall": surest.overall, "largest": surest.largest, "bound": surest.bound}
-    row = {name: "" if share is None else f"{100 * share:.4g} percent" for name, share in shares.items()}
-    group = (
-        _plain({name: words.word(name, label) for name, label in surest.cell.items()})
-        if row["largest"]
-        else "not examined"
+    overall, largest, bound = (
+        "" if share is None else f"{100 * share:.4g} percent"
+        for share in (surest.overall, surest.largest, surest.bound)
     )
-    return row | {"values": values, "group": group, "bound": row["bound"] or "none"}
+    cell = {name: words.word(name, label) for name, label in surest.cell.items()}
+    group = _plain(cell) if largest else "not examined"
+    return {"values": values, "overall": overall, "largest": largest, "bound": bound or "none", "group": group}
 
 
 def harm_sentences(
@@ -243,39 +215,25 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
         return f"{worst.count:,.6g} {unit} (limit: at least {claim.least_count:,}{of_a_person})"
     if worst.reached is None or not isfinite(worst.reached):
         return ""
-    of = claim.of if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
+    assert isinstance(claim, AttributeClaim)
     whose = f"{together(worst.values, 'values')}: " if worst.values else ""
-    return f"{whose}{criterion_reached(of.diversity, worst.reached)}"
-
-
-def claim_reason(claim: Claim) -> str:
-    """Return the group that a claim refuses: "a group of 1 to 9 rows"."""
-    if isinstance(claim, CountClaim):
-        return f"a group of {few_rows(claim.least_count)}"
-    of = claim.of if isinstance(claim, Register) else claim
-    assert isinstance(of, MaxentDiversity)
-    people = "" if of.rows_per_person is None else " of people"
-    return f"a group with a distribution of {_attribute(of)} that is not {of.diversity}{people}"
+    return f"{whose}{criterion_reached(claim.diversity, worst.reached)}"
 
 
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.
 
 
 def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
-    """Return a claim for a page.
-
-    Its name, meaning, verdict, and `said`, the verdict in words. The worst class has a `lead`, its labels as `cell`, and
-    what it `reached`. `how` says how it was decided.
-    """
-    worst, is_shown = finding.worst_class, Algorithm.NOT_PUBLISHED not in finding.algorithms
-    unpublished = (
-        f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
-    )
+    """Return a claim for a page, with its worst class: a `lead`, its labels as `cell`, and what it `reached`."""
+    worst, meaning = finding.worst_class, claim_meaning(claim, sensitive)
+    if Algorithm.NOT_PUBLISHED in finding.algorithms:
+        meaning = (
+            f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
+        )
     how = f"Decided {', then '.join(algorithm.sentence for algorithm in finding.algorithms)}"
     return {
         "name": claim_title(claim),
-        "meaning": claim_meaning(claim, sensitive) if is_shown else unpublished,
+        "meaning": meaning,
         "verdict": finding.verdict.value,
         "said": finding.verdict.value,
         "lead": "Closest case" if finding.holds else "Worst case",
@@ -317,7 +275,7 @@ def _rule_said(rule: AppliedRule) -> str:
 
 # Sentences on a verification, for the terminal, the window and programs.
 
-_MEANINGS = {
+MEANINGS = {
     "integrity": "The files are as they were written",
     "report": "The report is the page that the other files give",
     "k-link": "Each class of a published table, sensitive columns aside, is as large as claimed",
@@ -337,7 +295,7 @@ _MEANINGS = {
 def verification_sentences(verification: "Verification", *, is_asked: bool = False) -> Iterator[Sentence]:
     """Yield the findings, the rules, what is left open of sensitive attributes, and the warnings.
 
-    is_asked: whether the claims are what somebody asked for, so that they say nothing of what the release claims.
+    is_asked: true if somebody asked for these claims, which then say nothing of what the release claims.
     """
     harmful = verification.published.harmful if verification.published and not is_asked else {}
     words = verification.published.codebook if verification.published else UNTOLD
@@ -362,11 +320,10 @@ def crossing_line(crossing: Crossing) -> str:
 
 
 def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] = (), apart: int = 2) -> list[Sentence]:
-    """Return a sentence for each finding, the attested last; a criterion that many sensitive attributes keep is told once.
+    """Return a sentence for each finding, the attested last; of a criterion that many attributes keep there is one.
 
-    Then attributes stand by what is demanded of them, with the class of them all that the least knowledge makes fail.
-    harmful: attributes of which `harm_sentences` tell the closest case. apart: most findings that are told one by one; with
-    one, findings that differ only by their notes are told together, too.
+    harmful: attributes of which `harm_sentences` name the closest case. apart: most findings with a sentence each; with one,
+    findings that differ only by their notes share a sentence, too.
     """
     groups: dict[Hashable, list[Finding]] = {}
     for number, finding in enumerate(findings):
@@ -375,9 +332,7 @@ def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] =
     sentences = list[Sentence]()
     for group in groups.values():
         joint = len(group) > apart
-        sentences += (
-            [_joint_sentence(group, harmful)] if joint else [_sentence_on(finding, harmful) for finding in group]
-        )
+        sentences += [_joint_sentence(group, harmful)] if joint else [_sentence_on(one, harmful) for one in group]
     return sorted(sentences, key=lambda sentence: sentence.mark == Verdict.ATTESTED.value)
 
 
@@ -419,14 +374,14 @@ def _joint_sentence(findings: Sequence[Finding], harmful: AnyCollection[str]) ->
 
 
 def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) -> Sentence:
-    meaning = _MEANINGS.get(finding.criterion, finding.criterion).format(about)
+    meaning = MEANINGS.get(finding.criterion, finding.criterion).format(about)
     return Sentence(finding.verdict.value, f"{meaning}.", tuple(filter(None, detail)), term=term)
 
 
 def _worst(finding: Finding, harmful: AnyCollection[str]) -> str:
     if finding.worst is None or finding.parameters.get("sensitive") in harmful:
         return ""
-    worst = {k: value for k, value in finding.worst.as_json().items() if k not in _TOO_LONG and value is not None}
+    worst = {k: value for k, value in plain(finding.worst).items() if k not in _TOO_LONG and value is not None}
     lead = "closest case" if finding.holds else "worst case"
     return f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
 
@@ -454,13 +409,7 @@ def rule_sentences(rules: Iterable[AppliedRule]) -> Iterator[Sentence]:
 
 
 def sensitive_lines(verification: "Verification") -> Iterator[str]:
-    """Yield what a release leaves open of the sensitive attributes that it shows: diversity, and how small counts are.
-
-    >>> from marginals.example import release
-    >>> print(*sensitive_lines(release.verify()))
-    k-link sets diagnosis aside: counts that include it are as small as 2. `min_cell = m` forbids counts from 1 to m - 1, \
-published or derivable from the tables.
-    """
+    """Yield what a release leaves open of the sensitive attributes that it shows: diversity, and how small counts are."""
     smallest = verification.smallest_sensitive
     if not smallest:
         return
@@ -487,11 +436,6 @@ published or derivable from the tables.
 
 
 def smallest_line(verification: "Verification") -> str:
-    """Return the smallest count with a sensitive value; empty where no table shows one.
-
-    >>> from marginals.example import release
-    >>> smallest_line(release.verify())
-    'The smallest count with a sensitive value is 2.'
-    """
+    """Return the smallest count with a sensitive value; empty where no table shows one."""
     smallest = verification.smallest_sensitive
     return f"The smallest count with a sensitive value is {min(smallest.values()):,}." if smallest else ""

@@ -24,81 +24,71 @@ _MOST_VALUES = 3
 
 def verdict_line(decision: "Decision") -> str:
     """Return how many promises hold, and who can check them."""
-    holding, attested, failing, open_ = map(
+    holding, attested, failing, undecided = map(
         decision.promised, (Verdict.HOLDS, Verdict.ATTESTED, Verdict.FAILS, Verdict.UNDECIDED)
     )
-    if not decision.promises:
+    number = len(decision.promises)
+    if not number:
         return "It makes no promise about privacy."
     if not decision.is_kept:
-        bad = [
-            f"{failing:,} {'fails' if failing == 1 else 'fail'}" * bool(failing),
-            f"{open_:,} undecided" * bool(open_),
-        ]
-        return (
-            f"{holding:,} of {number_of(len(decision.promises), 'promise')} proven, {' and '.join(filter(None, bad))}."
-        )
-    all_of = "The one promise holds" if len(decision.promises) == 1 else f"All {len(decision.promises)} promises hold"
-    if not attested:
-        return f"{all_of}; anybody can check {'it' if holding == 1 else 'them'}."
-    return f"{all_of}; anybody can check {holding:,} of them, the publisher vouches for {attested:,}."
+        fails = f"{failing:,} {'fails' if failing == 1 else 'fail'}" if failing else ""
+        rest = " and ".join(filter(None, [fails, f"{undecided:,} undecided" if undecided else ""]))
+        return f"{holding:,} of {number_of(number, 'promise')} proven, {rest}."
+    all_of = "The one promise holds" if number == 1 else f"All {number} promises hold"
+    if attested:
+        return f"{all_of}; anybody can check {holding:,} of them, the publisher vouches for {attested:,}."
+    return f"{all_of}; anybody can check {'it' if holding == 1 else 'them'}."
 
 
-def person_line(decision: "Decision") -> str:
-    """Return which row of each person counts; empty if none was chosen."""
-    chosen = decision.content.one_row
-    how = "drawn at random" if chosen == "random" else f"the {chosen} one"
-    return f"One row of each person counts, {how}." if chosen else ""
+def _person_line(decision: "Decision") -> str:
+    how = {"random": "drawn at random"}.get(decision.content.one_row or "", f"the {decision.content.one_row} one")
+    return f"One row of each person counts, {how}." if decision.content.one_row else ""
 
 
-def counts_line(decision: "Decision") -> str:
-    """Return the least group and the least count that kept promises allow; empty if there are none."""
-    one, many = _unit(decision)
-    least = decision.least_group
-    group = "" if least is None else f"No group shown is smaller than {number_of(least, one, many)}."
+def _counts_line(decision: "Decision") -> str:
+    unit = ("row", "rows") if decision.content.most_rows_of_a_person is None else ("person", "people")
+    least, count = decision.least_group, decision.least_count
+    group = "" if least is None else f"No group shown is smaller than {number_of(least, *unit)}."
     derived = ", shown or worked out" if decision.is_derived_too else " shown"
-    count = "" if decision.least_count is None else f"No number below {decision.least_count:,}{derived}."
-    return " ".join(filter(None, [group, count]))
+    return " ".join(filter(None, [group, "" if count is None else f"No number below {count:,}{derived}."]))
 
 
-def smallest_line(decision: "Decision") -> str:
-    """Return how small published numbers are; those with a sensitive value, if there are any."""
+def _smallest_line(decision: "Decision") -> str:
     lines = list(sensitive_lines(decision.content.verify()))
     if not lines and decision.smallest is not None:
         lines = [f"The smallest number is {decision.smallest:,}."]
     return " ".join(lines)
 
 
-def revealing_line(decision: "Decision") -> str:
+def _revealing_line(decision: "Decision") -> str:
     """Return the value that readers come nearest to its limit with, and in which group; empty if no value has a limit."""
-    limited = [each for each in decision.learned if each.surest.bound is not None]
+    limited = [learned for learned in decision.learned if learned.surest.bound is not None]
     if not limited:
         return ""
     more = len(limited) - 1
     rest = f" {more:,} {'other is' if more == 1 else 'others are'} further from theirs." if more else ""
-    return f"Nearest to its limit: {learned_in_words(decision, limited[0])}.{rest}"
+    return f"Nearest to its limit: {_learned_in_words(decision, limited[0])}.{rest}"
 
 
-def learned_in_words(decision: "Decision", learned: "Learned") -> str:
-    """Return how often a reader can be right about some values, of everybody and in the worst group."""
-    surest, value = learned.surest, values_in_words(decision, learned)
+def _learned_in_words(decision: "Decision", learned: "Learned") -> str:
+    surest, value = learned.surest, _values_in_words(decision, learned)
     limit = "" if surest.bound is None else f", limit {in_hundred(surest.bound)}"
-    beside = f"({in_hundred(surest.overall)} overall{limit})"
+    overall = f"({in_hundred(surest.overall)} overall{limit})"
     named = f"{column_name(learned.sensitive)} {value}"
     if surest.largest is None:
-        return f"{named}, not examined by group {beside}"
-    return f"{named}, {in_hundred(surest.largest, is_at_most=True)} in 100 for {group_in_words(decision, learned)} {beside}"
+        return f"{named}, not examined by group {overall}"
+    group = _group_in_words(decision, learned)
+    return f"{named}, {in_hundred(surest.largest, is_at_most=True)} in 100 for {group} {overall}"
 
 
-def values_in_words(decision: "Decision", learned: "Learned") -> str:
-    """Return the values that a reader can be so sure of."""
+def _values_in_words(decision: "Decision", learned: "Learned") -> str:
     labels, words = learned.surest.labels, decision.content.codebook
     if len(labels) > _MOST_VALUES:
         return f"any of {len(labels):,} harmful values"
     return " or ".join(words.word(learned.sensitive, label) for label in labels)
 
 
-def group_in_words(decision: "Decision", learned: "Learned") -> str:
-    """Return the labels of the group in which a reader can be surest."""
+def _group_in_words(decision: "Decision", learned: "Learned") -> str:
     words, cell = decision.content.codebook, learned.surest.cell
     return ", ".join(f"{column_name(a)} {words.word(a, label)}" for a, label in cell.items()) or "everybody"
 
@@ -110,16 +100,16 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
     ('16.6', '16.6', '20', 'fewer than 0.1')
     """
     exact = Decimal(100 * share).quantize(Decimal("0.0000001"))  # a share such as .29 is a little more in binary
-    shown = exact.quantize(Decimal("0.1"), rounding=ROUND_CEILING) if is_at_most else exact.quantize(Decimal("0.1"))
-    if exact > 0 and not shown:
+    rounded = exact.quantize(Decimal("0.1"), rounding=ROUND_CEILING if is_at_most else None)
+    if exact > 0 and not rounded:
         return "fewer than 0.1"
-    return f"{shown:.0f}" if shown == shown.to_integral_value() else f"{shown}"
+    return f"{rounded:.0f}" if rounded == rounded.to_integral_value() else f"{rounded}"
 
 
 def useful_line(decision: "Decision") -> str:
     """Return how many pairs of attributes can be analysed, and of which nothing is published."""
     pairs = decision.pairs.total
-    nothing = f" Nothing of: {_listed(decision.unpublished)}." if decision.unpublished else ""
+    nothing = f" Nothing of: {_few(decision.content.unpublished)}." if decision.content.unpublished else ""
     if not pairs:
         return f"Useful for: the counts of one column.{nothing}"
     exactly = "" if not decision.exact else f", {decision.exact:,} of them exactly"
@@ -132,7 +122,7 @@ def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
         return ""
     lost = [" by ".join(map(column_name, table.attributes)) for table in wanted if table.margin is None]
     not_lost = f"{len(wanted) - len(lost):,} of {len(wanted):,} named questions are answered by a table"
-    return f"Named: {not_lost}{f'; not {_listed(lost)}' if lost else ''}."
+    return f"Named: {not_lost}{f'; not {_few(lost)}' if lost else ''}."
 
 
 def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
@@ -140,8 +130,8 @@ def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
     rows = rows_in_words(decision.rows, decision.content.rows_per_person)
     where = f" where {decision.content.where}" if decision.content.where else ""
     yield f"{name}: {number_of(len(decision.tables), 'table')} of {rows}{where}. {verdict_line(decision)}"
-    counts = " ".join(filter(None, [person_line(decision), counts_line(decision), smallest_line(decision)]))
-    yield from filter(None, [counts, revealing_line(decision), useful_line(decision)])
+    counts = " ".join(filter(None, [_person_line(decision), _counts_line(decision), _smallest_line(decision)]))
+    yield from filter(None, [counts, _revealing_line(decision), useful_line(decision)])
 
 
 def approval_lines(approval: "Approval", name: str) -> Iterator[str]:
@@ -163,27 +153,24 @@ _DRAWN, _COMPARED = 7, 6
 
 def decision_words(decision: "Decision") -> dict[str, Any]:
     """Return the decision for a page."""
-    failing = decision.promised(Verdict.FAILS)
-    smallest = min(decision.content.smallest_sensitive.values(), default=inf)
+    content, failing = decision.content, decision.promised(Verdict.FAILS)
+    smallest = min(content.smallest_sensitive.values(), default=inf)
     state = "holds" if decision.is_kept else "fails" if failing else "undecided" if decision.promises else "none"
-    nearest = next((each for each in decision.learned if each.surest.bound and each.surest.largest), None)
+    nearest = next((one for one in decision.learned if one.surest.bound and one.surest.largest), None)
     learned, tables = decision.learned[:_DRAWN], sorted(decision.tables, key=lambda table: not table.sensitive)
+    findings = content.codebook.worded([promise.finding for promise in decision.promises])
     return {
         "state": state,
-        "rows": rows_in_words(decision.rows, decision.content.rows_per_person),
+        "rows": rows_in_words(decision.rows, content.rows_per_person),
         "verdict": verdict_line(decision),
-        "person": person_line(decision),
-        "counts": counts_line(decision),
-        "smallest": smallest_line(decision).replace("`", ""),
-        "is_small": smallest < small_below(decision.content),
-        "learned": [_learned_row(decision, each) for each in learned],
-        "nearest": nearest and (group_in_words(decision, nearest), values_in_words(decision, nearest)),
+        "person": _person_line(decision),
+        "counts": _counts_line(decision),
+        "smallest": _smallest_line(decision).replace("`", ""),
+        "is_small": smallest < small_below(content),
+        "learned": [_learned_row(decision, one) for one in learned],
+        "nearest": nearest and (_group_in_words(decision, nearest), _values_in_words(decision, nearest)),
         "more_learned": len(decision.learned) - len(learned),
-        "promises": finding_sentences(
-            decision.content.codebook.worded([each.finding for each in decision.promises]),
-            decision.content.harmful,
-            apart=1,
-        ),
+        "promises": finding_sentences(findings, content.harmful, apart=1),
         "useful": useful_line(decision),
         "compared": _compared(decision)[:_COMPARED],
         "tables": [_table_row(decision, table) for table in tables],
@@ -195,29 +182,28 @@ def decision_words(decision: "Decision") -> dict[str, Any]:
 def _learned_row(decision: "Decision", learned: "Learned") -> dict[str, Any]:
     surest = learned.surest
     largest = "" if surest.largest is None else in_hundred(surest.largest, is_at_most=True)
-    places = {name: None if share is None else round(100 * share, 2) for name, share in (
-        ("all", surest.overall), ("worst", surest.largest), ("limit", surest.bound))}  # fmt: skip
-    told = f"{in_hundred(surest.overall)} \u2192 {largest}" if largest else "not examined"
+    shares = {"all": surest.overall, "worst": surest.largest, "limit": surest.bound}
+    change = f"{in_hundred(surest.overall)} \u2192 {largest}" if largest else "not examined"
     limit = "" if surest.bound is None else f" of {in_hundred(surest.bound)}"
     return {
         "sensitive": learned.sensitive,
-        "value": values_in_words(decision, learned),
-        "group": group_in_words(decision, learned) if largest else "",
-        "told": told + limit,
-        "places": places,
+        "value": _values_in_words(decision, learned),
+        "group": _group_in_words(decision, learned) if largest else "",
+        "told": change + limit,
+        "places": {name: None if share is None else round(100 * share, 2) for name, share in shares.items()},
     }
 
 
 def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
     """Return of each sensitive attribute, or of each where none is, the others by what a release tells of the pair."""
     kinds, rows = decision.pairs.kinds, list[tuple[str, Mapping[str, str]]]()
-    shown = [name for name in decision.pairs.attributes if name not in decision.unpublished]
-    for name in [name for name in decision.content.sensitive if name in shown] or shown:
+    published = [name for name in decision.pairs.attributes if name not in decision.content.unpublished]
+    for name in [name for name in decision.content.sensitive if name in published] or published:
         by_kind: dict[str, list[str]] = {}
-        for other in shown:
+        for other in published:
             if other != name and (kind := kinds.get((name, other))):
                 by_kind.setdefault(kind, []).append(column_name(other))
-        rows.append((column_name(name), {kind: _listed(names) for kind, names in by_kind.items()}))
+        rows.append((column_name(name), {kind: _few(names) for kind, names in by_kind.items()}))
     return rows
 
 
@@ -232,10 +218,6 @@ def _table_row(decision: "Decision", table: "DecidedTable") -> dict[str, Any]:
     }
 
 
-def _unit(decision: "Decision") -> tuple[str, str]:
-    return ("row", "rows") if decision.content.most_rows_of_a_person is None else ("person", "people")
-
-
-def _listed(names: Sequence[str]) -> str:
+def _few(names: Sequence[str]) -> str:
     more = len(names) - _NAMED
     return f"{', '.join(names[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"

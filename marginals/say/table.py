@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from marginals.messages import few
 from marginals.names import margin_in_words, number_of
-from marginals.say.claims import counted_in_words
 from marginals.tables.attribute import Role
 from marginals.tables.people import ANY, RowsPerPerson
 
 if TYPE_CHECKING:
     from checks.classes import Assessment, Eligibility, StrongestRequirements
-    from checks.population import Reidentification, Risk, Uniqueness
+    from checks.population import Reidentification, Risk
     from checks.requirements import Requirements
     from marginals.recoding.lattice import SingleTable
     from marginals.recoding.local_recoding import LocalRecoding
@@ -23,11 +22,7 @@ if TYPE_CHECKING:
 
 
 def rows_in_words(rows: int, rows_per_person: RowsPerPerson) -> str:
-    """Return a number of rows, or of people if each has one row.
-
-    >>> rows_in_words(1, None), rows_in_words(4800, 1), rows_in_words(48, 3)
-    ('1 row', '4,800 people', '48 rows (at most 3 of a person)')
-    """
+    """Return a number of rows, or of people if each has one row."""
     if rows_per_person == 1:
         return number_of(rows, "person", "people")
     of_a_person = f" (at most {rows_per_person:,} of a person)" if isinstance(rows_per_person, int) else ""
@@ -35,11 +30,7 @@ def rows_in_words(rows: int, rows_per_person: RowsPerPerson) -> str:
 
 
 def unit_in_words(rows_per_person: RowsPerPerson) -> str:
-    """Return of whom a release speaks, as a sentence; empty if it does not say.
-
-    >>> unit_in_words(1)
-    'Each row is a person of its own, so whatever is counted and claimed is of people.'
-    """
+    """Return of whom a release speaks, as a sentence; empty if it does not say."""
     if rows_per_person is None:
         return ""
     if rows_per_person == ANY:
@@ -61,15 +52,6 @@ def whose_lines(table: "Table") -> Iterator[str]:
         )
 
 
-def part_in_words(where: str) -> str:
-    """Return which part of a table a release counts, as a sentence; empty if it counts all.
-
-    >>> part_in_words("age >= 21")
-    'This release covers only rows with age >= 21.'
-    """
-    return f"This release covers only rows with {where}." if where else ""
-
-
 def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     """Yield what a steward must know who publishes a part of a table, with a ledger or without."""
     if table.part is None:
@@ -86,12 +68,7 @@ def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
 
 
 def kept_out_by_role(roles: Mapping[str, Role], config: str) -> dict[str, str]:
-    """Return why each column is not published whose role keeps it out. config: the name of the file that says so.
-
-    >>> from marginals.tables.attribute import Role
-    >>> kept_out_by_role({"age": Role.QUASI_IDENTIFIER, "pid": Role.IDENTIFIER}, "release.toml")
-    {'pid': 'its role in release.toml is "identifier", so it is never read'}
-    """
+    """Return why each column is not published whose role keeps it out. config: the name of the file that says so."""
     why = {
         Role.IDENTIFIER: "so it is never read",
         Role.IGNORED: "so it is left out; if init wrote that, it says there why",
@@ -133,9 +110,6 @@ def dropped_lines(
 
     complete: rows that lack nothing, also those beyond what counts of a person. least: the smallest count that may be
     published or derived; None if there is none. people: the columns that say whose row it is.
-
-    >>> list(dropped_lines(7000, 300, {"cause": 200, "age": 110}))
-    ['Dropped 300 of 7,300 rows with missing values: 200 lack cause, 110 age.']
     """
     if not dropped:
         yield f"None of the {number_of(complete, 'row')} lacks a value."
@@ -199,7 +173,7 @@ def assessment_lines(assessment: "Assessment", rows_per_person: RowsPerPerson = 
     homogeneous = {"Homogeneous": assessment.homogeneous, "Nearly homogeneous": assessment.nearly_homogeneous}
     for name, affected in homogeneous.items():
         yield f"{name}: {number_of(affected.classes, 'class', 'classes')} with {number_of(affected.rows, 'row')}."
-    for attribute, needed in assessment.knowledge.items():
+    for attribute, needed in assessment.background_knowledge.items():
         if needed.least:
             values = number_of(needed.least, "value")
             yield f"Background knowledge: who rules out {values} of {attribute} for a person can be left with a single one."
@@ -241,6 +215,14 @@ def _none_will_do(criterion: str, parameter: str, finite: int, of: int) -> Itera
     if finite < of:
         last = f" to ({parameter}, {of + 1})" if of > finite + 1 else ""
         yield f"  {criterion} ({parameter}, {finite + 2}){last}: no {parameter} will do"
+
+
+def recoded_line(method: str, recoded: "LocalRecoding", kl_divergence: float) -> str:
+    """Return the measures of a table whose classes were generalized one by one."""
+    return (
+        f"{method}: {number_of(len(recoded), 'class', 'classes')} of {recoded.average_class_size:,.1f} rows on average, "
+        f"information utility {recoded.information_utility:.3f}, KL divergence {kl_divergence:.4f}"
+    )
 
 
 def single_table_lines(
@@ -290,7 +272,7 @@ def written_table_lines(
     if suppressed:
         yield f"{_suppressed(suppressed)}."
     diversities = [f"{claim.class_diversity} in {claim.sensitive}" for claim in requirements.diversity_claims]
-    parts = [f"has at least {counted_in_words(requirements.class_size, None)}"] if requirements.class_size else []
+    parts = [f"has at least {number_of(requirements.class_size, 'row')}"] if requirements.class_size else []
     parts += [f"satisfies {' and '.join(diversities)}"] if diversities else []
     if parts:
         yield f"Every class {' and '.join(parts)}."
@@ -302,8 +284,8 @@ def written_table_lines(
         yield f"Warning: no diversity is demanded of what is sensitive: {', '.join(recoded.sensitive)}."
 
 
-def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness | None") -> Iterator[str]:
-    """Yield what a prosecutor, a marketer and a journalist can do, and which columns make rows unique; no value."""
+def reidentification_lines(risk: "Reidentification | None") -> Iterator[str]:
+    """Yield what a prosecutor, a marketer and a journalist can do."""
     if risk is not None:
         about = "estimated from the sampling fraction, " if risk.is_estimated else ""
         yield "Risk that somebody finds a person's row:"
@@ -313,12 +295,6 @@ def reidentification_lines(risk: "Reidentification | None", unique: "Uniqueness 
             rows = "row" if risk.population_unique == 1 else "rows"
             yield f"    unique in the population too: {about}{risk.population_unique:,.4g} {rows}"
         yield f"  marketer, who links all rows at random: right for {100 * risk.marketer:.3g} % of them on average"
-    if unique is not None:
-        yield f"Unique by all quasi-identifiers together: {number_of(unique.records, 'row')}."
-        if telling := sorted(((share, name) for name, share in unique.columns.items() if share), reverse=True):
-            shares = ", ".join(f"{name} {100 * share:.3g} %" for share, name in telling)
-            columns = "one column" if unique.most == 1 else f"{unique.most} columns or fewer"
-            yield f"  Of those unique by {columns}, how many need this column: {shares}."
 
 
 def _risk(risk: "Risk") -> str:

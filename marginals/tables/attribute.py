@@ -93,20 +93,13 @@ def _pass(check: Callable[[Any], None], values: object) -> bool:
     return True
 
 
-def _are_counts(population: object) -> bool:
-    if not isinstance(population, Mapping):
-        return population is None
-    return all(is_text(value) and is_whole(count) and count >= 0 for value, count in population.items())
-
-
 @dataclass(frozen=True)
 class Attribute:
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
     Its parameters are the keys of a section [attributes.NAME] of a config (docs/config.md). A float among intervals,
-    start and apart means its decimal spelling; where all are whole numbers, so are the bins. The hierarchy and the
-    population are values, not files: counts by value. Raises InputError for a value that no key takes, and for
-    settings that do not go together.
+    start and apart means its decimal spelling; where all are whole numbers, so are the bins. The hierarchy is a value, not
+    a file. Raises InputError for a value that no key takes, and for settings that do not go together.
 
     >>> Attribute("quasi-identifier", intervals=(5, 10, 20)).role.name
     'QUASI_IDENTIFIER'
@@ -143,8 +136,8 @@ class Attribute:
     missing: str = setting(
         "drop",
         Key(
-            lambda value: value in ("drop", "as a value") or are(is_text)(value),
-            'be "drop" or "as a value", or a list of texts that stand for no value',
+            lambda missing: is_text(missing) and missing in ("drop", "as a value"),
+            'be "drop" or "as a value"; texts of the column that stand for no value are its marks',
         ),
     )
     description: str = setting("", WORDS)
@@ -163,9 +156,6 @@ class Attribute:
         ),
     )
     ladder: str = setting("given", one_of(("given", *FITTED)))
-    population: Mapping[str, int] | None = field(
-        default=None, hash=False, metadata={"key": Key(_are_counts, "be a count, 0 or more, for each value")}
-    )
     single_values: bool = setting(False, FLAG)
     order: tuple[str, ...] = setting(
         (),
@@ -197,9 +187,7 @@ class Attribute:
         def __init__(self, role: Role | str, hierarchy: Hierarchy | None = None, **settings: Any) -> None: ...
 
     def __post_init__(self) -> None:
-        values: dict[str, Any] = {of.name: getattr(self, of.name) for of in fields(self)}
-        if not isinstance(self.missing, str):
-            values |= {"missing": "drop", "marks": self.missing}
+        values: dict[str, Any] = dict(vars(self))
         for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmless"):
             if name != "marks" or values[name] is not None:
                 values[name] = tuple(elements_of(values[name], name, "a list"))
@@ -232,11 +220,6 @@ class Attribute:
             "harmless": tuple(map(cell_text, self.harmless)),
             "at_most": {cell_text(value): Fraction(str(most)) for value, most in self.at_most.items()},
         }
-        if self.population is not None:
-            population: Counter[str] = Counter()
-            for value, count in self.population.items():
-                population[cell_text(value)] += count
-            normal["population"] = dict(population)
         if self.hierarchy is not None:
             labels = tuple(tuple(map(cell_text, level)) for level in self.hierarchy.labels)
             same = labels == self.hierarchy.labels
@@ -256,10 +239,6 @@ class Attribute:
             ),
             'labels = "public" needs a hierarchy that was made without the rows; these would decide which values there '
             "are otherwise": self.has_public_labels and not has_hierarchy,
-            'population is what a ladder is fitted to: it needs ladder = "fitted"': (
-                self.population is not None and self.ladder != "fitted"
-            ),
-            "the population counts nobody": self.population is not None and not any(self.population.values()),
             "intervals and dates lie in an order by themselves; leave out the key order, or them": (
                 self.order and is_in_order
             ),
@@ -332,7 +311,7 @@ class Attribute:
         if not (self.role is Role.SENSITIVE if self.one_spelling is None else self.one_spelling):
             return {}
         labels = () if self.hierarchy is None else self.hierarchy.labels[0]
-        return respelled(rows_of, {*labels, *self.order, *self.values, *(self.population or ())})
+        return respelled(rows_of, {*labels, *self.order, *self.values})
 
     def with_labels(self, spell: Callable[[str], str]) -> "Attribute":
         """Return the attribute with another spelling of each value that its settings name."""
@@ -357,12 +336,6 @@ class Attribute:
         """Return the base value of a text in the table, None for one that its intervals or dates cannot hold.
 
         `numbers`: the form of the column's numbers, None for words or codes.
-
-        >>> ages = Attribute("quasi-identifier", intervals=[5, 10])
-        >>> ages.base_value("163.0"), ages.base_value("0.42"), Attribute("sensitive").base_value("163.0")
-        ('163', None, '163.0')
-        >>> Attribute("sensitive").base_value("1e+05", NumberFormat())
-        '100000'
         """
         if self.counts_missing and text == MISSING:
             return text
@@ -378,11 +351,7 @@ class Attribute:
         return numbers.canonical(text)
 
     def hierarchy_of(self, values: Iterable[str]) -> Hierarchy:
-        """Return the hierarchy over these distinct base values. Raises HierarchyError where none fits.
-
-        >>> Attribute("quasi-identifier", prefixes=[2]).hierarchy_of(["123", "145"]).labels
-        (('123', '145'), ('12*', '14*'), ('*',))
-        """
+        """Return the hierarchy over these distinct base values. Raises HierarchyError where none fits."""
         if not self.counts_missing:
             return self._with_order(self._hierarchy_of_values(values))
         present = set(values) - {MISSING}
@@ -447,7 +416,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnTexts:
     """Distinct values of a column as text, the rows of each, the rows without a value, and the decimal sign."""
 
     name: str
@@ -457,7 +426,7 @@ class Column:
     decimal: str = "."
 
     @classmethod
-    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "Column":
+    def of(cls, name: str, texts: Iterable[str], missing: Collection[str] = ("",)) -> "ColumnTexts":
         """Count texts, one a row; those that are missing stand for nothing."""
         occurring = Counter(texts)
         gone = sum(occurring.pop(text, 0) for text in set(missing))

@@ -22,14 +22,13 @@ import numpy as np
 
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.scales import (
+    DATES,
     DECIMALS,
     WHOLE_NUMBERS,
     Scale,
-    dates,
-    decimal_bands,
     in_given_order,
+    in_natural_order,
     round_numbers,
-    texts,
     whole_numbers,
 )
 from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
@@ -48,9 +47,6 @@ Listing = Literal["public", "given", "occurring"]
 class GroupName:
     """Name of a group. values: the members named, in order. others: names without members. has_missing: whether rows
     without a value are in it. occurring: how many values a reader may take to occur, by the name alone.
-
-    >>> GroupName(("cook", "driver"), ("other job",), has_missing=True).text
-    'cook, driver and other job or missing'
     """
 
     values: tuple[str, ...] = ()
@@ -87,12 +83,6 @@ class GroupNaming:
 
     hierarchy: its hierarchy before levels were fitted. start: the level whose values are grouped. missing: the value of
     rows without one. scale: the order of the values, if they have one.
-
-    >>> jobs = Attribute("quasi-identifier", ladder="fitted")
-    >>> naming = GroupNaming.of("job", jobs, jobs.hierarchy_of(["clerk", "cook", "smith"]))
-    >>> ladder = Hierarchy.from_rows([("clerk", "1", "*"), ("cook", "2", "*"), ("smith", "2", "*")])
-    >>> [naming.named(ladder, 1, np.array([30, 12, smiths]), 10).hierarchy.labels[1] for smiths in (9, 10)]
-    [('clerk', 'other job'), ('clerk', 'cook, smith')]
     """
 
     attribute: str
@@ -123,7 +113,7 @@ class GroupNaming:
             return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
             scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
-        if attribute.has_public_labels or attribute.population is not None:
+        if attribute.has_public_labels:
             return cls(name, hierarchy, start, missing, scale, "public")
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
         return cls(name, hierarchy, start, missing, scale, listing)
@@ -373,11 +363,7 @@ _OR_MISSING = re.compile(r"(?<=.) or missing(?: \([0-9]+\))?$", re.DOTALL)
 
 
 def seemingly_listed(label: str) -> int:
-    """Return how many values a label seems to list, of which a reader cannot tell whether each occurs.
-
-    >>> [seemingly_listed(label) for label in ("cook, driver and nun", "22 or missing", "20-24")]
-    [3, 2, 1]
-    """
+    """Return how many values a label seems to list, of which a reader cannot tell whether each occurs."""
     return 1 + label.count(", ") + label.count(" and ") + len(_OR_MISSING.findall(label))
 
 
@@ -396,16 +382,22 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it
     if attribute.has_decimals and attribute.intervals:
-        return decimal_bands(labels)
+        return Scale(
+            np.arange(len(labels)),
+            [(low, high) for low, _, high in (label.partition("-<") for label in labels)],
+            DECIMALS,
+        )
     if attribute.dates:
-        return dates(labels)
+        return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
     if attribute.order:
         return in_given_order(labels, attribute.order)
     if attribute.prefixes or attribute.has_names or not labels:
         return None
     if attribute.hierarchy is not None:
         return whole_numbers(labels)
-    return round_numbers(labels) or whole_numbers(labels) or texts(labels)
+    ordered = in_natural_order(labels)
+    scale = round_numbers(labels) or whole_numbers(labels)
+    return scale or (None if ordered is None else in_given_order(labels, ordered))
 
 
 def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:

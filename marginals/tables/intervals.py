@@ -38,17 +38,7 @@ class Range(NamedTuple):
 
     @classmethod
     def of(cls, text: str) -> "Range | None":
-        """Return the range that a text is, in any spelling; it may be empty. A number has both ends the same.
-
-        >>> Range.of("20-39")
-        Range(low=Decimal('20'), high=Decimal('39'), with_low=True, with_high=True)
-        >>> Range.of("18.5-<25") == Range.of("18,5 bis unter 25") == Range.of("[18.5, 25["), Range.of("young")
-        (True, None)
-        >>> Range.of("20\u201339") == Range.of("aged 20 to 39 years") == Range.of("20 a 39 a\u00f1os") == Range.of("Y20T39")
-        True
-        >>> Range.of("75 and over") == Range.of("Y_GE75") == Range.of("ab 75 Jahren") == Range.of("75 ans et plus")
-        True
-        """
+        """Return the range that a text is, in any spelling; it may be empty. A number has both ends the same."""
         return _range_in(text)
 
     @property
@@ -72,12 +62,6 @@ class Range(NamedTuple):
         ends = (self.low, self.high)
         return self.with_low and self.with_high and all(end.is_finite() and end == end // 1 for end in ends)
 
-    @property
-    def half_open(self) -> tuple[Decimal, Decimal]:
-        """First of its whole numbers, from 0 on, and the one after the last; infinite without an end."""
-        first = max(self.low + (not self.with_low and self.low.is_finite()), Decimal(0))
-        return first, self.high + 1 if self.with_high else self.high
-
     def and_of(self, other: "Range") -> "Range":
         """Return the intersection."""
         low = max((self.low, not self.with_low), (other.low, not other.with_low))
@@ -97,10 +81,6 @@ class Range(NamedTuple):
         length.
 
         It is a half without an end, and 0 if they share one point of many.
-
-        >>> ages = Range.of("30-39")
-        >>> ages.share_in(Range.of(">=35")), ages.share_in(Range.of("<30.5")), Range.of(">=95").share_in(Range.of("90-99"))
-        (0.5, 0.1, 0.5)
         """
         if not (self.low.is_finite() and self.high.is_finite()):
             return 0.5
@@ -245,11 +225,6 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     """Return the numbers that the labels of a column look like.
 
     Months beside other units are parts of years, and m beside k are millions, which by itself may be meters.
-
-    >>> [str(numbers.high) for numbers in intervals(["0-5 months", "6-11 months"])]
-    ['5', '11']
-    >>> [str(numbers.high) for numbers in intervals(["0-6 months", "1-4 years", "5+"])]
-    ['0.5', '4', 'Infinity']
     """
     if any(map(_THOUSANDS.search, labels)):
         labels = [_MILLIONS.sub("e6", label) for label in labels]
@@ -268,11 +243,7 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
 
 
 def whole_ends(text: str) -> tuple[int | None, int | None] | None:
-    """Return the first and last whole number of a range, None without an end; None for any other text.
-
-    >>> whole_ends("10-14"), whole_ends("< 5"), whole_ends("10 or more"), whole_ends("12"), whole_ends("1.5-2")
-    ((10, 14), (None, 4), (10, None), None, None)
-    """
+    """Return the first and last whole number of a range, None without an end; None for any other text."""
     numbers = _range_in(text)
     if numbers is None or numbers.low >= numbers.high or any(end.is_finite() and end % 1 for end in numbers[:2]):
         return None
@@ -284,11 +255,15 @@ def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return labels of ranges of whole numbers as groups of the pieces that all cut each other into.
 
     Empty where a label is no such range.
-
-    >>> pieces_of(["0-17", "18+", "18 to 24", "65 and over"])
-    {'18+': ('18 to 24', '25-64', '65 and over')}
     """
-    ranges = {label: numbers.half_open for label, numbers in zip(labels, intervals(labels)) if numbers is not None}
+    ranges = {  # from the first of its whole numbers, from 0 on, to the one after the last
+        label: (
+            max(numbers.low + (not numbers.with_low and numbers.low.is_finite()), Decimal(0)),
+            numbers.high + numbers.with_high,
+        )
+        for label, numbers in zip(labels, intervals(labels))
+        if numbers is not None
+    }
     ends = sorted({end for pair in ranges.values() for end in pair})
     if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
         return {}
@@ -304,45 +279,12 @@ def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
-class Neighbours(NamedTuple):
-    """Labels whose ranges follow each other. is_gap: whether numbers lie between them; else they overlap."""
-
-    below: str
-    above: str
-    is_gap: bool
-
-
-def gaps_and_overlaps(labels: Sequence[str]) -> list[Neighbours]:
-    """Return neighbours among ranges that leave numbers out, or share some; between whole numbers there is no gap.
-
-    >>> gaps_and_overlaps(["18-24", "25-34", "36-44"]), gaps_and_overlaps(["[18, 25[", "[25, 35]", "35+"])
-    ([Neighbours(below='25-34', above='36-44', is_gap=True)], [Neighbours(below='[25, 35]', above='35+', is_gap=False)])
-    """
-    ranges = sorted((numbers, label) for numbers, label in zip(intervals(labels), labels) if numbers is not None)
-    ends = [end for numbers, _ in ranges for end in numbers[:2] if end.is_finite()]
-    if sum(not numbers.is_point for numbers, _ in ranges) < 2 or all(1800 < end < 2200 for end in ends):
-        return []  # years of schools and seasons share one
-    neighbours = []
-    step = 1 if all(end % 1 == 0 for end in ends) else 0
-    for (low, below), (high, above) in pairwise(ranges):
-        room = high.low - low.high - (step if low.with_high and high.with_low else 0)
-        is_gap = room > 0 or (room == 0 and not low.with_high and not high.with_low)
-        if is_gap or low.meets(high):
-            neighbours.append(Neighbours(below, above, is_gap))
-    return neighbours
-
-
 _OR_MISSING = f" or {MISSING}"
 _BETWEEN_NAMES, _BETWEEN_BRACKETS = re.compile(r", | and (?=other )"), re.compile(r"(?<=[\[\])]), ")
 
 
 def named_numbers(labels: Sequence[str]) -> list[Range | None]:
-    """Return the range from the least to the largest number that each label names; None for a name.
-
-    >>> labels = ["17, 19 or missing", "other age", "[18, 25[, [25, 35["]
-    >>> named_numbers(labels) == [Range.of("17-19"), None, Range.of("18-<35")]
-    True
-    """
+    """Return the range from the least to the largest number that each label names; None for a name."""
     plain = [label.removesuffix(_OR_MISSING) for label in labels]
     names = [(_BETWEEN_BRACKETS if text[:1] in "[](" else _BETWEEN_NAMES).split(text) for text in plain]
     read = iter(intervals([name for parts in names for name in parts]))
@@ -367,12 +309,6 @@ def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
     """Return the numbers that each label of a level stands for, None for a name.
 
     All are names where the hierarchy says so, and where `are_names` does.
-
-    >>> ages = Hierarchy.from_rows([("64", "60-64", "*"), ("65", "65+", "*")])
-    >>> numbers_of(ages, 1)[0] == Range(Decimal(60), Decimal(64))
-    True
-    >>> numbers_of(Hierarchy.from_rows([("64", "60-64", "*"), ("65", "60-64", "*")]), 0)
-    [None, None]
     """
     if level == hierarchy.height or hierarchy.has_names or are_names(hierarchy):
         return [None] * hierarchy.size(level)
@@ -389,13 +325,7 @@ def base_numbers(hierarchy: Hierarchy, of_table: bool = False) -> list[Range | N
 
 
 def are_names(hierarchy: Hierarchy) -> bool:
-    """Return whether labels cannot stand for the numbers that they look like.
-
-    >>> are_names(Hierarchy.flat(["98102", "98102-5783"])), are_names(Hierarchy.flat(["555-1234", "555-9876"]))
-    (True, True)
-    >>> are_names(Hierarchy.from_rows([("112", "11", "*"), ("113", "11", "*")])), are_names(Hierarchy.flat(["0-9", "10+"]))
-    (True, False)
-    """
+    """Return whether labels cannot stand for the numbers that they look like."""
     read = _read(hierarchy)
     if any(numbers is None and _range_in(label) for numbers, label in zip(read[0], hierarchy.labels[0])):
         return True  # it runs backwards

@@ -1,111 +1,17 @@
 """Levels that are fitted to how often each value of a table occurs."""
 
-import csv
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
-from marginals.arguments import path_of
 from marginals.errors import InputError
-from marginals.files import bounded_content, reading
-from marginals.tables.attribute import MISSING, Attribute
+from marginals.tables.attribute import MISSING
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.table import is_told, values_at
-from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
-
-# A ladder that is fitted to public counts of a population tells nothing of the table: its levels depend on these counts,
-# the attribute's settings and k alone. A value of the table that the population does not count is refused.
-
-
-_MOST_BYTES = 1 << 26
-"""Largest size of a file."""
-
-
-def read_population(path: str | Path) -> dict[str, int]:
-    r"""Number of people with each value, from a CSV file of values and counts, with a header or without.
-
-    Raises InputError naming the file and the row at fault.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     _ = Path(folder, "age.csv").write_text("age,people\n20,8100\n21,7900\n", encoding="utf-8")
-    ...     read_population(f"{folder}/age.csv")
-    {'20': 8100, '21': 7900}
-    """
-    path = path_of(path)
-    with reading("population file", path, "commas"):
-        rows = list(csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines()))
-    counts: dict[str, int] = {}
-    for number, row in enumerate(rows, 1):
-        if not row:
-            continue
-        if len(row) != 2:
-            raise InputError(f"the population file {path.name}: row {number} is not a value, a comma and a count")
-        value, count = row[0].strip(), row[1].strip()
-        if not (count.isascii() and count.isdigit() and len(count) < 16):
-            if number == 1:
-                continue  # a header
-            raise InputError(f"the population file {path.name}: the count in row {number} is no whole number from 0 on")
-        if value in counts:
-            raise InputError(f"the population file {path.name}: the value in row {number} has a count already")
-        counts[value] = int(count)
-    if not any(counts.values()):
-        raise InputError(f"the population file {path.name} counts nobody")
-    return counts
-
-
-def base_counts(attribute: Attribute, numbers: NumberFormat | None = None) -> dict[str, int]:
-    """Number of people of the population with each base value. Raises InputError for a value that cannot be one."""
-    counts: dict[str, int] = {}
-    for text, count in (attribute.population or {}).items():
-        value = attribute.base_value(text, numbers)
-        if value is None:
-            raise InputError("its population counts a value that its intervals or dates cannot hold")
-        counts[value] = counts.get(value, 0) + count
-    return counts
-
-
-def population_hierarchy(attribute: Attribute, counts: Mapping[str, int], values: Collection[str]) -> Hierarchy:
-    """Hierarchy of an attribute over the values of its population, before its ladder is fitted.
-
-    `values`: base values of the table, which count too where bands are merged. Raises HierarchyError where none fits,
-    and InputError where the population and the attribute's hierarchy have other values.
-    """
-    values_merged = values if attribute.first_merged else {MISSING} & set(values)
-    hierarchy = attribute.hierarchy_of({*counts, *values_merged})
-    if attribute.hierarchy is None:
-        return hierarchy
-    base_values = set(attribute.hierarchy.labels[0])
-    if lacking := len(base_values - set(counts)):
-        raise InputError(
-            f"its population lacks {lacking:,} of the {len(base_values):,} base values of its hierarchy; give each a count, "
-            "0 where nobody has it"
-        )
-    if others := len(set(counts) - base_values):
-        raise InputError(f"its population counts {others:,} values that are not among the base values of its hierarchy")
-    return hierarchy
-
-
-def are_counted(attribute: Attribute, hierarchy: Hierarchy, counts: Mapping[str, int]) -> BoolArray:
-    """Return whether the population counts each base value, or its first band. Shape (base values,)."""
-    groups = hierarchy.lift(0, attribute.first_merged).astype(np.intp)
-    codes = [code for value in (*counts, MISSING) if (code := hierarchy.code(value, 0)) is not None]
-    return np.asarray(np.isin(groups, groups[codes]))
-
-
-def population_sizes(hierarchy: Hierarchy, counts: Mapping[str, int]) -> CountArray:
-    """People of each base value of a hierarchy: shape (base values,)."""
-    sizes = np.zeros(hierarchy.size(0), dtype=np.int64)
-    for value, count in counts.items():
-        code = hierarchy.code(value, 0)
-        assert code is not None, "a population's values are base values"
-        sizes[code] = count
-    return sizes
 
 
 def attribute_ladder(
@@ -121,17 +27,9 @@ def attribute_ladder(
     those nearest in the hierarchy, the most alike or the rarest first. A ladder tells this of the table: every group
     that is merged at a size holds a value with fewer rows.
 
-    `base_counts`: rows, or people of a population, shape (base values,). `k`: least rows of the groups of the finest
+    `base_counts`: rows, shape (base values,). `k`: least rows of the groups of the finest
     fitted level. `profiles`: tables of the base values with other attributes, shape (base values, columns). `inside`:
     base values of a part of the table; where the finest bands tell it from the rest, all levels do.
-
-    >>> sizes = Attribute("quasi-identifier", ladder="fitted")
-    >>> naming = GroupNaming.of("size", sizes, sizes.hierarchy_of(["1", "2", "3", "4", "6"]))
-    >>> attribute_ladder(naming, np.array([40, 30, 9, 4, 0, 2]), 10).labels[1]
-    ('1', '2', '3 and over')
-    >>> jobs = GroupNaming.of("job", sizes, Hierarchy.flat(["clerk", "cook", "smith", "tailor"]))
-    >>> attribute_ladder(jobs, np.array([30, 12, 3, 2]), 4).labels
-    (('clerk', 'cook', 'smith', 'tailor'), ('clerk', 'cook', 'other job'), ('clerk', 'cook and other job'), ('*',))
     """
     ladder, finest = unnamed_ladder(naming, base_counts, k, profiles, inside), naming.start + 1
     return ladder if finest >= ladder.height else naming.named(ladder, finest, base_counts, k).hierarchy
@@ -263,11 +161,6 @@ def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountAr
     """Tables of a column with each of some others, side by side: shape (base values, values of all the others).
 
     Another column is taken at the finest level with at most 50 values. Raises InputError for too many values.
-
-    >>> towns, jobs = Hierarchy.flat(["a", "b"]), Hierarchy.flat(["clerk", "cook"])
-    >>> columns = (towns, np.array([0, 0, 1])), (jobs, np.array([0, 1, 1]))
-    >>> profiles(columns[0], columns[1:], np.array([5, 1, 3])).tolist()
-    [[5, 1], [0, 3]]
     """
     hierarchy, codes = column
     size = hierarchy.size(0)

@@ -204,12 +204,20 @@ class Unit:
         ),
     )
     one_row: str | None = setting(
-        None, Key(lambda row: row is None or row in ONE_ROW, f"be {' or '.join(map(json.dumps, ONE_ROW))}")
+        None,
+        Key(
+            lambda row: row is None or (isinstance(row, str) and row in ONE_ROW),
+            f"be {' or '.join(map(json.dumps, ONE_ROW))}",
+        ),
     )
     rows_per_person: RowsPerPerson = setting(
         None,
         Key(
-            lambda most: most in (None, ANY) or (type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON),
+            lambda most: (
+                most is None
+                or (isinstance(most, str) and most == ANY)
+                or (type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON)
+            ),
             f'be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}" where rows are what is counted',
         ),
     )

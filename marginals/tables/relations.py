@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy.typing as npt
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CountArray, IndexArray
-from models.inference.marginal_model import phi_squared
 from models.search.selection import p_value
 
 if TYPE_CHECKING:
@@ -27,10 +25,6 @@ _LEAST_SHARE_WITH_BOTH = 0.3
 FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
 _MOST_NUMBERS_ONE_BY_ONE = 20
-_MOST_PARTS_OF_SUMS = 8
-_SHARE_THAT_ADDS_UP = 0.95
-_ROUNDING = 1e-7
-_MOST_GROUPS = 20
 _BY_CHANCE = 3e-7
 MOST_REASONS = 12
 
@@ -159,57 +153,6 @@ def _are_cut(numbers: Numbers, codes: IndexArray) -> BoolArray:
     return np.asarray(is_cut[bands])
 
 
-def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
-    """The columns that are in nearly all rows the sum of two or more others, some taken off, with these parts."""
-    varied = {name: values.numbers for name, values in columns.items() if len(np.unique(values.codes)) > 2}
-    numbers = {name: column for name, column in varied.items() if column is not None}
-    if len(numbers) < 2:
-        return {}
-    names, matrix = list(numbers), np.array(list(numbers.values()))
-    of_rows: dict[bytes, _Products] = {}
-    results = {}
-    for total, name in enumerate(names):
-        present = ~np.isnan(matrix[total])
-        rows = present.tobytes()
-        if rows not in of_rows:
-            of_rows[rows] = _Products(np.nan_to_num(matrix[:, present]))
-        if parts := of_rows[rows].parts(total):
-            results[name] = tuple(names[part] for part in parts)
-    return results
-
-
-class _Products:
-    """Numbers of some rows, shape (columns, rows), and the products of the columns, each less its mean and of length 1."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        centred = numbers - numbers.mean(axis=1, keepdims=True) if numbers.size else numbers
-        self.numbers, self.lengths = numbers, np.sqrt((centred**2).sum(axis=1))
-        unit = centred / np.where(self.lengths > 0, self.lengths, 1)[:, None]
-        self.inner: Numbers = unit @ unit.T  # 0 for a column that does not vary
-
-    def parts(self, total: int) -> tuple[int, ...]:
-        """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
-        if self.numbers.shape[1] < _FEWEST_ROWS_WITH_BOTH or not self.lengths[total] > 0:
-            return ()
-        chosen: list[int] = []
-        explained: Numbers = np.zeros(0)
-        for _ in range(min(_MOST_PARTS_OF_SUMS, len(self.numbers) - 1)):
-            unexplained = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
-            unexplained[[total, *chosen]] = 0
-            if not unexplained.max() > _ROUNDING:
-                return ()
-            chosen.append(int(unexplained.argmax()))
-            inner = self.inner[np.ix_(chosen, chosen)]
-            explained = np.asarray(np.linalg.lstsq(inner, self.inner[chosen, total], rcond=None)[0], dtype=np.float64)
-            signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
-            if len(chosen) >= 2 and (np.abs(signs) == 1).all():
-                target = self.numbers[total]
-                close = np.abs(target - signs @ self.numbers[chosen]) <= 1e-6 * np.maximum(1.0, np.abs(target))
-                if close.mean() >= _SHARE_THAT_ADDS_UP:
-                    return tuple(sorted(chosen))
-        return ()
-
-
 def structurally_missing(
     lacking: Mapping[str, BoolArray], codes: Mapping[str, IndexArray], least: int
 ) -> dict[str, str]:
@@ -233,32 +176,3 @@ def structurally_missing(
         name: next((by for by in few if by != name and says(codes[by], gone)), "") for name, gone in lacking.items()
     }
     return {name: by for name, by in reasons.items() if by}
-
-
-def associations(values: Mapping[str, Values]) -> dict[str, int]:
-    """Count the others with which each column is associated more than chance would show."""
-    groups = {name: _frequent(value.groups(COARSE)) for name, value in values.items()}
-    number = dict.fromkeys(values, 0)
-    for one, other in combinations(groups, 2):
-        are_related = are_associated(groups[one], groups[other])
-        number[one] += are_related
-        number[other] += are_related
-    return number
-
-
-def are_associated(one: IndexArray, other: IndexArray) -> bool:
-    """Test whether two columns go together more than chance would show. one, other: groups of rows, -1 for none."""
-    both, width = (one >= 0) & (other >= 0), int(other.max()) + 1
-    counts = np.bincount(one[both] * width + other[both], minlength=(int(one.max()) + 1) * width).astype(np.float64)
-    counts = counts.reshape(-1, max(width, 1))
-    freedom = (np.count_nonzero(counts.any(axis=1)) - 1) * (np.count_nonzero(counts.any(axis=0)) - 1)
-    return p_value(float(counts.sum()) * phi_squared(counts), int(freedom)) < _BY_CHANCE
-
-
-def _frequent(codes: IndexArray) -> IndexArray:
-    counts = np.bincount(codes[codes >= 0])
-    frequent = np.argsort(-counts, kind="stable")[:_MOST_GROUPS]
-    place = np.full(len(counts) + 1, len(frequent), dtype=np.intp)
-    place[frequent] = np.arange(len(frequent))
-    place[-1] = -1
-    return np.asarray(place[codes])

@@ -50,10 +50,6 @@ class Scale:
 
     `wording`: None where stretches are named after their values. `is_gapless`: whether the values between the ends were
     fixed without the rows. Then the name of a stretch does not tell that a value occurs.
-
-    >>> ages = whole_numbers(["30", "9"])
-    >>> ages.order.tolist(), ages.stretch(0, 0), ages.stretch(0, 1)
-    ([1, 0], 'under 30', None)
     """
 
     order: IndexArray
@@ -81,13 +77,7 @@ class Scale:
 
 
 def whole_numbers(labels: Sequence[str]) -> Scale | None:
-    """Scale of whole numbers or bands of them (`37`, `37.0`, `20-24`); None where some label is neither.
-
-    >>> whole_numbers(["20-24", "25-29", "30-34"]).stretch(1, 2), whole_numbers(["20", "x"])
-    ('25 and over', None)
-    >>> whole_numbers(["18.0", "20.0", "35.0", "36.0"]).stretch(1, 2), whole_numbers(["20", "20.0"])
-    ('20-35', None)
-    """
+    """Scale of whole numbers or bands of them (`37`, `37.0`, `20-24`); None where some label is neither."""
     ends = []
     for label in labels:
         if band := _BAND.fullmatch(label):
@@ -105,25 +95,11 @@ def whole_numbers(labels: Sequence[str]) -> Scale | None:
     return Scale(order, [ends[value] for value in order.tolist()], WHOLE_NUMBERS)
 
 
-def decimal_bands(labels: Sequence[str]) -> Scale:
-    """Scale of bands of numbers with decimals, lowest first."""
-    ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
-    return Scale(np.arange(len(labels)), ends, DECIMALS)
-
-
 def round_numbers(labels: Sequence[str]) -> Scale | None:
     """Scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
     A stretch is named after the roundest numbers between its values and those beside it. So its name tells little of
     them.
-
-    >>> scale = round_numbers(["61.24", "58.97", "63.5", "70.31"])
-    >>> scale.stretch(0, 1), scale.stretch(1, 2), scale.stretch(2, 3)
-    ('under 63', '60-<70', '63 and over')
-    >>> round_numbers(["310", "10", "9750", "4720"]).stretch(1, 2), round_numbers(["1", "2", "4"])
-    ('300-<9000', None)
-    >>> round_numbers(["0.5", ".5"]), round_numbers(["0.5", "half"])
-    (None, None)
     """
     numbers = [number for label in labels if (number := number_in(label)) is not None]
     if not numbers or len(set(numbers)) < len(labels):
@@ -148,21 +124,10 @@ def _roundest(low: Decimal, high: Decimal) -> Decimal:
         place -= 1
 
 
-def dates(labels: Sequence[str]) -> Scale:
-    """Scale of days, months or other units, earliest first."""
-    return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
-
-
 def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
     """Scale of values in an order that is given for them."""
     place = {label: number for number, label in enumerate(order)}
     return Scale(np.array(sorted(range(len(labels)), key=lambda code: place[labels[code]]), dtype=np.intp))
-
-
-def texts(labels: Sequence[str]) -> Scale | None:
-    """Scale of texts that have an order, such as bands as people write them; None where they have none."""
-    ordered = in_natural_order(labels)
-    return None if ordered is None else in_given_order(labels, ordered)
 
 
 # The order of values that are texts: decimals, bands of numbers, dates and times in theirs, all others as texts.
@@ -199,11 +164,6 @@ def known_order(values: Iterable[str]) -> list[str] | None:
     """Sort values, lowest first, where each is a number, date, time or band with its own place; else None.
 
     Bands that overlap have no such place. Nor have words among them, or one number in two spellings.
-
-    >>> known_order(["100", "20", "3"]), known_order(["30 and over", "under 20", "20-29"])
-    (['3', '20', '100'], ['under 20', '20-29', '30 and over'])
-    >>> known_order(["mild", "severe"]), known_order(["0-9", "5-14"]), known_order(["1", "1.0"]), known_order(["1", "?"])
-    (None, None, None, None)
     """
     texts = sorted(values)
     if len(texts) < 2:
@@ -271,35 +231,8 @@ _KINDS: tuple[_Kind, ...] = (_of_numbers, _of_dates, _of_times, _of_bands)
 
 
 def is_measured(text: str) -> bool:
-    """Return whether a text looks like a number, an amount, a date or a time of the day, even if it is not readable.
-
-    >>> [text for text in ("$1,234", "12/31/2023", "14:30", "refused", "18-24", "5 kg") if is_measured(text)]
-    ['$1,234', '12/31/2023', '14:30']
-    """
+    """Return whether a text looks like a number, an amount, a date or a time of the day, even if it is not readable."""
     plain = text.strip()
     if date_text(plain) is not None or looks_like_a_date(plain) or _TIME_OF_DAY.fullmatch(plain):
         return True
     return number_in(plain, ",") is not None or ((numbers := Range.of(plain)) is not None and numbers.is_point)
-
-
-_MONTH = (
-    "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|fév|fev|avr|aoû|aou|déc|ene|abr|ago|dic|gen|mag|giu|lug"
-    "|set|ott|out"
-)
-_SPREADSHEET_DATE = re.compile(
-    rf"(?i)[0-9]{{1,4}}[-./ ]+(?:{_MONTH})[^\W\d]*\.?(?:[-./ ]+[0-9]{{2,4}})?|(?:{_MONTH})[^\W\d]*\.?[-./ ]+[0-9]{{1,4}}"
-)
-
-
-def dates_among_bands(values: Iterable[str]) -> int:
-    """Return how many values are dates beside bands: a spreadsheet makes 5 September of 5-9.
-
-    >>> dates_among_bands(["0-4", "05-Sep", "10-14"]), dates_among_bands(["0-4", "5-9", "2024-10-14 00:00:00"])
-    (1, 1)
-    >>> dates_among_bands(["5. Sep", "Oct-14"]), dates_among_bands(["0-4", "5-9", "Mar-a-Lago"])
-    (0, 0)
-    """
-    texts = list(values)
-    bands = sum(numbers is not None and not numbers.is_point for numbers in map(interval, texts))
-    dates = sum(_SPREADSHEET_DATE.fullmatch(text.strip()) is not None or looks_like_a_date(text) for text in texts)
-    return dates if bands > 1 and dates < len(texts) - dates else 0

@@ -59,11 +59,6 @@ def in_groups(
     at most ten different ones. Bands have round ends, and rare ones are merged (`ladder = "fitted"`).
 
     Raises InputError where at least half of the values are numbers or dates and others are not, or are not readable.
-
-    >>> pay = [str(1000 + 37 * row) for row in range(500)]
-    >>> grouped = in_groups(Attribute("sensitive"), pay, np.ones(500, dtype=np.int64))
-    >>> grouped.intervals, grouped.ladder
-    ((1000,), 'fitted')
     """
     if attribute.role is not Role.SENSITIVE or attribute.single_values:
         return attribute
@@ -101,9 +96,12 @@ def _in_bands(attribute: Attribute, numbers: Sequence[Decimal], counts: CountArr
 
 
 def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> Attribute:
-    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= _span(days, counts)]
+    span = _span(days, counts)
+    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= span]
+    # The longest of which there are at least a dozen.
+    dozens = [unit for unit, length in _DAYS.items() if 12 * length <= span] or ["week"]
     ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(attribute, dates=tuple(units or [date_unit(days, counts)]), ladder=ladder)
+    return replace(attribute, dates=tuple(units or dozens[-1:]), ladder=ladder)
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
@@ -111,11 +109,6 @@ def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | t
 
     No band is a single value, but 0 where it is apart. Whole numbers have bands of 2 at least, others of twice their
     last decimal.
-
-    >>> band_width([Decimal(n) for n in range(30)], np.ones(30, dtype=np.int64))
-    (2,)
-    >>> band_width([Decimal(n) / 10 for n in range(5000)], np.ones(5000, dtype=np.int64))
-    (Decimal('5E+1'),)
     """
     unit = last_decimal(numbers)
     numbers, counts = without_spike(numbers, counts)
@@ -130,11 +123,6 @@ def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal
     """Start of the bands of numbers: 0, or the first number above it where 0 is a group by itself.
 
     So it is if no number is below 0 and a twentieth of the rows have it: having none differs from having a little.
-
-    >>> bands_begin([Decimal(0), Decimal(7), Decimal(300)], np.array([60, 30, 10]))
-    1
-    >>> bands_begin([Decimal(0), Decimal("0.5"), Decimal(3)], np.array([4, 90, 6]))
-    0
     """
     if len(without_spike(numbers, counts)[0]) == len(numbers):
         return 0
@@ -148,11 +136,6 @@ def heaps(
     """Numbers that are groups by themselves: 40 hours a week, 12 years of school; 0 where others are below it.
 
     A twentieth of the rows have such a number, twice as many as all others of its band.
-
-    >>> heaps([Decimal(n) for n in range(30, 50)], np.array([1] * 10 + [60] + [2] * 9), 5, 0)
-    (40,)
-    >>> heaps([Decimal(n) for n in range(-9, 10)], np.array([1] * 9 + [60] + [1] * 9), 5, 0)
-    (0,)
     """
     band = np.array([int((number - start) // Decimal(width)) for number in numbers], dtype=object)
     of_band = dict.fromkeys(band.tolist(), 0)
@@ -191,25 +174,9 @@ def inner_range(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal
 
 
 def round_width(wished: Decimal) -> Decimal:
-    """Nearest of 1, 2, 5 times a power of ten.
-
-    >>> round_width(Decimal(1600))
-    Decimal('2E+3')
-    """
+    """Nearest of 1, 2, 5 times a power of ten."""
     power = Decimal(1).scaleb(wished.adjusted())
     return min((digit * power for digit in (1, 2, 5, 10)), key=lambda width: abs(log(width / wished)))
-
-
-def date_unit(days: Sequence[str], counts: CountArray) -> str:
-    """Longest unit of which there are at least a dozen in the time of most rows; a week where all are short.
-
-    >>> date_unit(["2023-11-12", "2024-12-28"], np.array([5, 5]))
-    'month'
-    >>> date_unit(["1950-01-01", "2001-06-30"], np.array([5, 5]))
-    'year'
-    """
-    span = _span(days, counts)
-    return max((unit for unit, length in _DAYS.items() if 12 * length <= span), key=_DAYS.__getitem__, default="week")
 
 
 def _span(days: Sequence[str], counts: CountArray) -> float:

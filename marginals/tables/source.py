@@ -29,7 +29,7 @@ from marginals.keys import (
     setting,
 )
 from marginals.messages import did_you_mean
-from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, Column, Harm, Role
+from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.counts import refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -40,12 +40,8 @@ from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import Header, is_header
 from marginals.tables.levels import (
-    are_counted,
     attribute_ladder,
-    base_counts,
     keeps_missing_apart,
-    population_hierarchy,
-    population_sizes,
     profiles,
 )
 from marginals.tables.opening import engine_refusals
@@ -295,7 +291,7 @@ class Reading:
         return {
             column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k, self._is_by_counts(column))
             for column, attribute in self.attributes.items()
-            if attribute.is_fitted and attribute.population is None and column not in self.ladders
+            if attribute.is_fitted and column not in self.ladders
         }
 
     def _is_by_counts(self, column: str) -> bool:
@@ -346,21 +342,14 @@ class Reading:
                 raise InputError(f"{where}: {self._place(column, text)} {self._no_base_value(column, text)}")
             base_values.append(value)
         try:
-            people = base_counts(attribute, numbers)
-            if attribute.population is None:
-                hierarchy, counted = attribute.hierarchy_of(set(base_values)), None
-            else:
-                hierarchy = population_hierarchy(attribute, people, set(base_values))
-                counted = are_counted(attribute, hierarchy, people)
+            hierarchy = attribute.hierarchy_of(set(base_values))
         except (HierarchyError, InputError) as error:
             raise InputError(f"{where}: {error}") from None
         codes = []
         for text, value in zip(values, base_values):
             code = hierarchy.code(value, 0)
-            if code is None or (counted is not None and not counted[code]):
+            if code is None:
                 problem = "is not among the base values of its hierarchy"
-                if attribute.population is not None:
-                    problem = "is none that its population counts; give it a count there, 0 where nobody has it"
                 raise InputError(f"{where}: {self._place(column, text)} {problem}")
             codes.append(code)
         if self.observed:
@@ -372,8 +361,7 @@ class Reading:
         elif attribute.is_fitted and attribute.first_merged < hierarchy.height:  # not of missing values alone
             rows = np.zeros(hierarchy.size(0), dtype=np.int64)
             np.add.at(rows, codes, sizes[occurring])
-            fitted_to = rows if attribute.population is None else population_sizes(hierarchy, people)
-            hierarchy = self._fitted_ladder(column, hierarchy, fitted_to, alike)
+            hierarchy = self._fitted_ladder(column, hierarchy, rows, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
@@ -527,11 +515,10 @@ class TableSource:
                 f"the column {COUNT!r} is called what published tables call their counts; rename it, or ignore it"
             )
         for name, attribute in self.used.items():
-            if self.domain == "observed" and (attribute.has_public_labels or attribute.population is not None):
-                tells = "public labels" if attribute.has_public_labels else "a population"
+            if self.domain == "observed" and attribute.has_public_labels:
                 raise InputError(
-                    f'{name!r} has {tells}, which tell nothing of the rows; with the domain "observed" these decide which '
-                    'values there are: set it to "declared"'
+                    f'{name!r} has public labels, which tell nothing of the rows; with the domain "observed" these decide '
+                    'which values there are: set it to "declared"'
                 )
 
     @property
@@ -812,7 +799,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
     frame = frame.loc[~are_names, ~frame.columns.duplicated()]
     texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
-    looked_at = [Column.of(name, text, missing) for name, text in texts.items()]
+    looked_at = [ColumnTexts.of(name, text, missing) for name, text in texts.items()]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "
@@ -820,7 +807,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
         )
 
 
-def _looks_like_record(columns: Sequence[Column], missing: Collection[str]) -> bool:
+def _looks_like_record(columns: Sequence[ColumnTexts], missing: Collection[str]) -> bool:
     """Return whether the names of columns are a record, by more columns than speak against it.
 
     Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
@@ -846,7 +833,7 @@ def _can_be_names(numbers: Sequence[str]) -> bool:
     return len(values) >= 5 or len(set(steps)) == 1
 
 
-def _is_value(column: Column) -> bool:
+def _is_value(column: ColumnTexts) -> bool:
     """Return whether a name, not a number, can only be a value: a date, or a code or text as its column holds."""
     if _are_numbers([column.name]):
         return False
@@ -858,7 +845,7 @@ def _is_value(column: Column) -> bool:
     return coded or column.name in column.values
 
 
-def _is_name(column: Column) -> bool:
+def _is_name(column: ColumnTexts) -> bool:
     """Return whether a name is a text beside numbers, dates, or few values none of which is rare."""
     if column.name in column.values or _are_numbers([column.name]) or looks_like_a_date(column.name):
         return False

@@ -222,7 +222,7 @@ class Table:
     rest. `missing`: dropped rows. `missing_in`: dropped rows by column. `public`: attributes with a public hierarchy.
     `rows_per_person`: most rows of one person, "any", or None if not declared. `one_row`: the row of each person that
     counts, if one was chosen. `left_out`: rows beyond those. `repeating`: columns that look like keys of people. `copies`:
-    least frequency of each row. `ladders`, `fitted`: levels fitted to rows or to a population. `naming`: names of groups in
+    least frequency of each row. `ladders`, `fitted`: levels fitted to rows. `naming`: names of groups in
     a release. `part`: the table of which these rows are a part. `counts_missing`: attributes with the value "missing".
     `harm`: confirmed harm of sensitive values. `numbers`, `respelled`: unusual numbers and spellings, for reports.
     `impossible`: pairs of labels that nobody has.

@@ -48,10 +48,6 @@ class NumberFormat:
 
     `decimal`: the sign before the fraction. `thousands`: the sign between groups of digits, of three, or of two above
     the last three as in India; "" for none. `percent`: whether a percent sign follows each number.
-
-    >>> swiss, indian = NumberFormat(".", "'"), NumberFormat(".", ",")
-    >>> swiss.number("1\u2019234.50"), indian.number("1,00,000"), indian.number("1,2"), NumberFormat().number("\u22125e3")
-    (Decimal('1234.5'), Decimal('1E+5'), None, Decimal('-5E+3'))
     """
 
     decimal: str = "."
@@ -68,14 +64,6 @@ class NumberFormat:
 
         `texts`: distinct. Words without a digit may stand among at least as many numbers. Codes have leading zeros, as
         `007`, an E as `1E1` beside `12`, or zeros at the end that tell them apart, as `250.1` and `250.10`.
-
-        >>> NumberFormat.of(["821", "1,234"]), NumberFormat.of(["821", "1.234,5"], ",")
-        (NumberFormat(decimal='.', thousands=',', percent=False), NumberFormat(decimal=',', thousands='.', percent=False))
-        >>> NumberFormat.of(["1e+05", "75000", "NA"]), NumberFormat.of(["007", "12"]), NumberFormat.of(["1.5", "1,5"])
-        (NumberFormat(decimal='.', thousands='', percent=False), None, None)
-        >>> NumberFormat.of(["250.1", "250.10"]), NumberFormat.of(["250.10", "250.20"]) is None
-        (None, False)
-        >>> NumberFormat.of(["1E1", "12"])
         """
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
@@ -233,11 +221,7 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
 
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
-    """Return the number of one text, with any sign between thousands, None where it is none.
-
-    >>> number_in("163.0"), number_in("18,5", ","), number_in("1e3"), number_in("0.30000000000000004"), number_in("-")
-    (Decimal('163'), Decimal('18.5'), Decimal('1E+3'), Decimal('0.3'), None)
-    """
+    """Return the number of one text, with any sign between thousands, None where it is none."""
     if not has_digit(text):
         return None
     return next(
@@ -246,11 +230,7 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
 
 
 def base_text(text: str, decimal: str = ".") -> str:
-    """Return the text of a value in the hierarchy of a table: one spelling of each number and date.
-
-    >>> [base_text(text) for text in ("1e+05", "18.0", "2.11.2023", "007", "refused")]
-    ['100000', '18', '2023-11-02', '007', 'refused']
-    """
+    """Return the text of a value in the hierarchy of a table: one spelling of each number and date."""
     if has_leading_zero(text) or not has_digit(text):
         return date_text(text) or text
     number = number_in(text, decimal)
@@ -266,9 +246,6 @@ def count_in(text: str, decimal: str = "") -> int | None:
 
     A fraction of zeros says nothing. But 12.000 can be twelve or twelve thousand, so it is none unless `decimal` is
     known.
-
-    >>> [count_in(text) for text in ("1,234", "1.234.567", "12.0", "12,0", "1 234", "12.000", "12.5", "-3", "12%")]
-    [1234, 1234567, 12, 12, 1234, None, None, None, None]
     """
     figure = figure_in(text, decimal)
     if figure is None or figure.is_percent or (figure.decimals == 3 and "." in text and "," not in text):
@@ -287,12 +264,7 @@ class Figure(NamedTuple):
 
 @lru_cache(1 << 14)
 def figure_in(text: str, decimal: str = "") -> Figure | None:
-    """Return the number in a cell of a published table, with a decimal point or comma; None for another text.
-
-    >>> figure_in("12,5 %"), figure_in("1,234"), figure_in("<5")
-    (Figure(number=Decimal('12.5'), decimals=1, is_percent=True), Figure(number=Decimal('1234'), decimals=0, \
-is_percent=False), None)
-    """
+    """Return the number in a cell of a published table, with a decimal point or comma; None for another text."""
     if not has_digit(text):
         return None
     for sign in decimal or DECIMAL_SIGNS:
@@ -410,11 +382,7 @@ def date_text(text: str) -> str | None:
 
 
 def dates_of_column(texts: Collection[str]) -> dict[str, str]:
-    """Return the one text of each date of a column that end with the year; nothing unless they tell days from months.
-
-    >>> dates_of_column(["11/30/2023", "2/1/2023"]), dates_of_column(["11/12/2023"]), dates_of_column(["30-11-2023", "?"])
-    ({'11/30/2023': '2023-11-30', '2/1/2023': '2023-02-01'}, {}, {})
-    """
+    """Return the one text of each date of a column that end with the year; nothing unless they tell days from months."""
     matches = {text: match for text in texts if (match := _ENDS_IN_EITHER_ORDER.fullmatch(text))}
     if len(matches) < len(set(texts)):
         return {}

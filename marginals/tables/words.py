@@ -26,12 +26,6 @@ def column_words(*keys: str) -> frozenset[str]:
 
 
 @cache
-def ranked_words(key: str) -> dict[str, int]:
-    """Return the places of the words of a key of the section [columns], for those whose order says something."""
-    return {word: place for place, word in enumerate(sections()["columns"][key].split())}
-
-
-@cache
 def column_pattern(key: str) -> re.Pattern[str]:
     """Return a pattern of the words of a key of the section [columns], in their order."""
     return re.compile("|".join(sections()["columns"][key].split()))

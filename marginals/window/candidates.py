@@ -15,14 +15,12 @@ from typing import Any
 
 import marginals
 from marginals.bundle.writing import identity_of, require_replaceable
-from marginals.config.release_toml import Config
 from marginals.decision import Decision
 from marginals.errors import InputError
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.steward_page import renamed
-from marginals.pairs import PairsShown, pairs_shown
-from marginals.recoding.recoded_file import is_file
+from marginals.pairs import pairs_shown
 from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, beside
 from marginals.tables.files import files_at
@@ -38,18 +36,15 @@ _MOST = 24
 class Candidate:
     """A config, and what a search with it found.
 
-    text: of the config. answer: what `marginals publish --json` printed; of a search that failed, its `error`. made_of: the
-    digests of the files that it was made from, and this program; empty where they changed meanwhile. is_early: whether the
-    search was ended by a button, so that another one can find other tables.
+    text: of the config. answer: the JSON of `marginals publish`; of a search that failed, its `error`. made_of: digests of
+    the files that it was made from, and this program; empty if they changed meanwhile.
     """
 
     number: int
     folder: Path
     text: str
     answer: Mapping[str, Any] = field(repr=False)
-    seconds: float
     made_of: Mapping[str, str] = field(default_factory=dict)
-    is_early: bool = False
 
     @cached_property
     def settings(self) -> Mapping[str, Any]:
@@ -57,44 +52,36 @@ class Candidate:
         return tomllib.loads(self.text)
 
     def fits(self, settings: Mapping[str, Any]) -> bool:
-        """Whether a config with these keys is searched in the same way. Its imprint is only words on a release."""
+        """Return whether a config with these keys is searched in the same way."""
         return searched_by(self.settings) == searched_by(settings)
 
     @property
     def error(self) -> str:
-        """The reason why nothing was found; empty if something was."""
+        """Reason why nothing was found; empty if something was."""
         return str(self.answer.get("error", ""))
-
-    @cached_property
-    def _release(self) -> Release | None:
-        with suppress(MarginalsError, OSError):
-            return None if self.error else open_release(self.folder / "release")
-        return None
-
-    @cached_property
-    def tables(self) -> tuple[str, ...]:
-        """The published tables, with the names that levels have in the release itself; none where it cannot be read."""
-        release = self._release
-        return (
-            ()
-            if release is None
-            else tuple(margin_in_words(margin, release.domain) for margin in release.published.everything.margins)
-        )
-
-    @cached_property
-    def pairs(self) -> PairsShown | None:
-        """The kinds of all pairs of attributes; None if the release cannot be read."""
-        return None if self._release is None else pairs_shown(self._release.published.collection)
-
-    @cached_property
-    def identity(self) -> str:
-        """The identity of its release; empty if the release cannot be read."""
-        return "" if self._release is None else identity_of(self._release.published)
 
     @cached_property
     def decision(self) -> Decision | None:
         """The decision that publishing it would carry out; None if its release cannot be read."""
-        return None if self._release is None else Decision.of(self._release.published)
+        with suppress(MarginalsError, OSError):
+            return None if self.error else Decision.of(open_release(self.folder / "release").published)
+        return None
+
+    @cached_property
+    def tables(self) -> tuple[str, ...]:
+        """The published tables, with the names that levels have in the release itself."""
+        content = self.decision and self.decision.content
+        return tuple(margin_in_words(m, content.domain) for m in content.everything.margins) if content else ()
+
+    @cached_property
+    def kinds(self) -> Mapping[tuple[str, str], str]:
+        """The kinds of pairs of attributes."""
+        return {} if self.decision is None else pairs_shown(self.decision.content.collection).kinds
+
+    @cached_property
+    def identity(self) -> str:
+        """The identity of its release; empty if the release cannot be read."""
+        return "" if self.decision is None else identity_of(self.decision.content)
 
     @property
     def digest(self) -> str:
@@ -109,29 +96,29 @@ class Candidates:
 
     def __init__(self, project: Project, config: ConfigFile, jobs: JobList) -> None:
         self._project, self._config, self._jobs = project, config, jobs
-        self._kept: dict[int, Candidate] = {}
+        self._cache: dict[int, Candidate] = {}
         self._numbering = threading.Lock()
 
     def all(self) -> list[Candidate]:
         """Return the candidates in the order of their searches."""
         folders = {n: folder for n, folder in self._folders().items() if (folder / "found.json").is_file()}
-        self._kept = {number: candidate for number, candidate in self._kept.items() if number in folders}
-        for number in sorted(folders.keys() - self._kept.keys()):
-            found = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
-            if not isinstance(found.get("made_of"), dict):  # of an earlier version of this program
-                found["made_of"] = {}
-            self._kept[number] = Candidate(number, folders[number], found.pop("config"), **found)
-        return [self._kept[number] for number in sorted(self._kept)]
+        self._cache = {number: candidate for number, candidate in self._cache.items() if number in folders}
+        for number in sorted(folders.keys() - self._cache.keys()):
+            content = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
+            self._cache[number] = Candidate(
+                number, folders[number], content["config"], content["answer"], content.get("made_of", {})
+            )
+        return [self._cache[number] for number in sorted(self._cache)]
 
     def get(self, number: int) -> Candidate | None:
-        """The candidate of this number, if there is one."""
+        """Return the candidate of this number, if there is one."""
         return next((candidate for candidate in self.all() if candidate.number == number), None)
 
     def search(self) -> Job:
         """Search under the config as it is. Raises InputError where it cannot be read."""
         text, name = self._config.text, self._config.path.name
         config = self._config.read(text)
-        inputs = _inputs(config)
+        inputs = config.reads[1:]
         made_of = _digests(inputs)
         with self._numbering:
             number = max(self._folders(), default=0) + 1
@@ -145,17 +132,16 @@ class Candidates:
             if job.state == "stopped" or (job.status and not job.answer):
                 shutil.rmtree(folder, ignore_errors=True)
                 return
-            found = {"config": text, "answer": job.answer, "seconds": job.seconds, "is_early": job.is_early}
-            found["made_of"] = made_of if made_of == _digests(inputs) else {}
-            replace_file(folder / "found.json", json.dumps(found).encode(), PRIVATE)
+            content = {"config": text, "answer": job.answer, "made_of": made_of if made_of == _digests(inputs) else {}}
+            replace_file(folder / "found.json", json.dumps(content).encode(), PRIVATE)
 
         out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
-        job.asked = tuple(frozenset(each.attributes) for each in config.policy.analyses)
-        job.shown = f"marginals publish {name} --out {out}"
+        job.command = f"marginals publish {name} --out {out}"
+        job.questions = tuple(frozenset(analysis.attributes) for analysis in config.policy.analyses)
         return job
 
-    def found(self) -> Candidate | None:
+    def current(self) -> Candidate | None:
         """Return the candidate of the present config and files; None if there is none."""
         there = [candidate for candidate in self.all() if not candidate.error and candidate.made_of]
         return next((candidate for candidate in reversed(there) if not self.changes(candidate)), None)
@@ -165,52 +151,42 @@ class Candidates:
         was, is_now = searched_by(candidate.settings), searched_by(self._config.plain)
         if keys := [key for key in dict.fromkeys([*was, *is_now]) if was.get(key) != is_now.get(key)]:
             return keys
-        before, now = candidate.made_of, _digests(_inputs(self._config.read()))
+        before, now = candidate.made_of, _digests(self._config.read().reads[1:])
         return [Path(name).name for name in dict.fromkeys([*before, *now]) if before.get(name) != now.get(name)]
 
     def publish(self, candidate: Candidate, approved: str, out: str, sign: str | None) -> None:
-        """Write what a search found, with its page for the steward, as publishing under the same config would.
+        """Write the release of a search, with its page for the steward, as publishing under the same config would.
 
         approved: the identity of the release that was looked at; only its imprint becomes that of the config. out, sign:
-        names in the folder of the project. Raises InputError as publishing does and for another release, BundleError where
-        what was found is no longer whole.
+        names in the folder of the project. Raises InputError as publishing does and for another release, BundleError if the
+        release is no longer whole.
         """
         folder, config = self._project.folder, self._config.read()
         key = None if sign is None else folder / sign
         reads = config.reads if key is None else (*config.reads, key)
         require_replaceable(folder / out, reads)
         page = StewardFile(beside(folder / out), folder / out, reads)
-        found = open_release(candidate.folder / "release")
-        if identity_of(found.published) != approved:
+        content = open_release(candidate.folder / "release")
+        if identity_of(content.published) != approved:
             raise InputError("this is not the release that you looked at; look at what leaves the house again")
-        published = replace(found.published, title=config.imprint.title, imprint=config.imprint)
-        steward = renamed((candidate.folder / "release-steward.html").read_bytes(), found.published, published)
+        published = replace(content.published, title=config.imprint.title, imprint=config.imprint)
+        steward = renamed((candidate.folder / "release-steward.html").read_bytes(), content.published, published)
         with page.around(steward):
             Release(published).write(folder / out, sign=key)
 
-    def drop(self, number: int) -> None:
-        """Forget a candidate."""
-        if candidate := self.get(number):
-            shutil.rmtree(candidate.folder, ignore_errors=True)
-
     def clear_leftovers(self) -> None:
-        """Remove what searches left that were cut off, and the oldest beyond those that are kept."""
+        """Remove the files of searches that were cut off, and the oldest candidates beyond the number that is kept."""
         for folder in self._folders().values():
             if not (folder / "found.json").is_file():
                 shutil.rmtree(folder, ignore_errors=True)
         for searched in self._project.folder.glob(f".{self._config.path.stem}.candidate-*.toml"):
             searched.unlink(missing_ok=True)
         for candidate in self.all()[:-_MOST]:
-            self.drop(candidate.number)
+            shutil.rmtree(candidate.folder, ignore_errors=True)
 
     def _folders(self) -> dict[int, Path]:
         named = ((re.fullmatch(r"candidate-([1-9]\d{0,5})", f.name), f) for f in self._project.private.iterdir())
         return {int(match[1]): folder for match, folder in named if match}
-
-
-def _inputs(config: Config) -> tuple[Path, ...]:
-    base = config.policy.base
-    return (*config.reads[1:], Path(base)) if isinstance(base, str) and is_file(base) else config.reads[1:]
 
 
 def _digests(reads: Sequence[Path]) -> dict[str, str]:
@@ -223,5 +199,5 @@ def _digests(reads: Sequence[Path]) -> dict[str, str]:
 
 def searched_by(settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return the settings of a config that decide what a search finds, by their dotted keys."""
-    told = {".".join(key): value for key, value in flat(settings) if key[0] != "release"}
-    return {key: value for key, value in told.items() if key != "data.reviewed"}
+    dotted = {".".join(key): value for key, value in flat(settings) if key[0] != "release"}
+    return {key: value for key, value in dotted.items() if key != "data.reviewed"}

@@ -1,7 +1,7 @@
-"""Who is let in: whoever has the token, by this machine's own address, from pages of this window.
+"""The gate lets in whoever has the token, by this machine's own address, from pages of this window.
 
-A browser sends the cookies of 127.0.0.1 to every port of it, so also to servers of others on a machine that is shared with
-them. So all pages lie below a place that nobody can guess, and the cookie is sent to addresses below it alone.
+A browser sends the cookies of 127.0.0.1 to every port, also to servers of other users of the machine. So all pages lie
+below a place that nobody can guess, and the cookie is sent to addresses below it alone.
 """
 
 import hmac
@@ -36,8 +36,7 @@ _NOBODY = "The window belongs to whoever opened it. Use the address that margina
 class Gate:
     """Secrets that a request must show to be answered.
 
-    port: of the server. token: what the address holds that the browser is sent to. place: of 128 bits, with which addresses
-    begin.
+    token: in the address that the browser is sent to. place: the beginning of all addresses, of 128 bits.
     """
 
     port: int
@@ -56,12 +55,12 @@ class Gate:
 
     @property
     def address(self) -> str:
-        """Where the browser is sent."""
+        """The address that the browser is sent to."""
         return f"http://{self.host}{self.root}/?token={self.token}"
 
     @property
     def cookie(self) -> str:
-        """The name of the cookie."""
+        """Name of the cookie."""
         return f"marginals-{self.port}"
 
     @property
@@ -70,7 +69,7 @@ class Gate:
         return hmac.new(self.token.encode(), b"forms", sha256).hexdigest()
 
     def below_root(self, environ: Mapping[str, Any]) -> dict[str, Any]:
-        """A request's environment of WSGI, with the root taken off its path where it stands there."""
+        """Return a request's environment of WSGI, with the root taken off its path if it stands there."""
         path = str(environ.get("SCRIPT_NAME", "")) + str(environ.get("PATH_INFO", ""))
         place, _, below = path.removeprefix("/").partition("/")
         if not _is(place, self.place):
@@ -78,10 +77,7 @@ class Gate:
         return {**environ, "SCRIPT_NAME": self.root, "PATH_INFO": f"/{below}"}
 
     def refusal(self, request: Request) -> str:
-        """Return the reason why a request is refused; empty if it is not.
-
-        Whoever lacks the place or the token is refused before a form is read, and is told neither.
-        """
+        """Return the reason why a request is refused; empty if it is not. Nobody without the secrets has a form read."""
         if request.headers.get("Host") != self.host:
             return "The window answers only to its own address on this machine."
         if "Transfer-Encoding" in request.headers:
@@ -91,24 +87,21 @@ class Gate:
             return "The address leads out of the window."
         if not _is(request.root_path, self.root):
             return _NOBODY
-        if request.headers.get("Origin", f"http://{self.host}") != f"http://{self.host}":
+        enters, origin = self.enters(request), f"http://{self.host}"
+        is_same = enters or request.headers.get("Sec-Fetch-Site", "none") in ("same-origin", "none")
+        if request.headers.get("Origin", origin) != origin or not is_same:
             return "The request comes from another page."
-        if not self.enters(request) and request.headers.get("Sec-Fetch-Site", "none") not in ("same-origin", "none"):
-            return "The request comes from another page."
-        if not self.enters(request) and not self._is_known(request):
+        # Another server of this machine may set cookies of our name beside ours.
+        if not enters and not any(_is(text, self.token) for text in request.cookies.getlist(self.cookie)):
             return _NOBODY
         if request.method == "POST":
             return self._refused_form(request)
         return "" if request.method in ("GET", "HEAD") else "The window takes no such request."
 
     def enters(self, request: Request) -> bool:
-        """Whether this is the address with the token, by which the browser comes in."""
-        asked = request.method == "GET" and request.path == "/"
-        return asked and _is(request.args.get("token", ""), self.token)
-
-    def _is_known(self, request: Request) -> bool:
-        """Whether one of the cookies of our name has the token: another server of this machine may set more of that name."""
-        return any(_is(given, self.token) for given in request.cookies.getlist(self.cookie))
+        """Return whether this is the address with the token, by which the browser comes in."""
+        is_entry = request.method == "GET" and request.path == "/"
+        return is_entry and _is(request.args.get("token", ""), self.token)
 
     def _refused_form(self, request: Request) -> str:
         if request.mimetype != "application/x-www-form-urlencoded":
@@ -120,7 +113,7 @@ class Gate:
         return ""
 
     def remember(self, response: Response) -> Response:
-        """The response, by which the browser knows the token from now on."""
+        """Return the response, by which the browser knows the token from now on."""
         response.set_cookie(self.cookie, self.token, httponly=True, samesite="Strict", path=f"{self.root}/")
         return response
 
@@ -139,8 +132,8 @@ def guarded(response: Response) -> Response:
     return response
 
 
-def _is(given: str, expected: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "replace"), expected.encode())
+def _is(text: str, expected: str) -> bool:
+    return hmac.compare_digest(text.encode("utf-8", "replace"), expected.encode())
 
 
 def _leads_astray(path: str) -> bool:

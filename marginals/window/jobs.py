@@ -1,4 +1,4 @@
-"""Work in processes beside the window, which can be watched, ended with the best so far, and stopped."""
+"""Work in processes beside the window, which can be watched and stopped."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from marginals.deadline import ANSWERED, ENOUGH, PROGRESS_IN_LINES
+from marginals.deadline import ANSWERED, PROGRESS_IN_LINES
 
 WORKER = """
 import json, runpy, sys
@@ -25,13 +25,10 @@ runpy.run_module("marginals", run_name="__main__")
 """Program of a process, which reads the arguments of its command."""
 
 _ROOT = Path(__file__).parents[2]
-"""Where this program is, be it installed or not; the folder of a project is no place for modules."""
+"""Folder of this program, installed or not; the folder of a project is no place for modules."""
 
 SEARCH = "search"
 """The kind of job that looks for a release."""
-
-_SEARCHING = "collections"
-"""The task that ends when it is asked to, with the best that was found so far."""
 
 _PATIENCE = 5.0
 """Seconds that a process has to end in order after it was asked to."""
@@ -43,73 +40,47 @@ _MOST_TEXT = 64_000_000
 class Job:
     """A process at work, or done.
 
-    shown: what does the same in a terminal, or in Python. progress: the task, how much of it is done and how much there is
-    (0: unknown). status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
-    asked: the questions of a search, in the order of their bits in `won`; None until something was found.
+    shown: the same command for a terminal. progress: the task, how much of it is done and how much there is (0: unknown).
+    status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
+    questions: those of a search, in the order of their bits in `answered`; None until something was found.
     """
 
     number: int
     kind: str
-    shown: str
+    command: str
     process: Any = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
     progress: tuple[str, int, int] = ("starting", 0, 0)
     status: int | None = None
-    seconds: float = 0.0
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
     sentence: str = ""
-    asked: tuple[frozenset[str], ...] = ()
-    won: int | None = None
-    is_early: bool = False
+    questions: tuple[frozenset[str], ...] = ()
+    answered: int | None = None
     is_stopped: bool = False
     done: threading.Event = field(default_factory=threading.Event, repr=False)
 
     @property
     def runs(self) -> bool:
-        """Whether it is still at work."""
+        """True while it is at work."""
         return not self.done.is_set()
 
     @property
     def elapsed(self) -> float:
-        """Seconds of its work, so far or in all."""
-        return time.monotonic() - self.begun if self.runs else self.seconds
+        """Seconds since it began."""
+        return time.monotonic() - self.begun
 
     @property
     def state(self) -> str:
-        """Whether it runs, is done, failed or was stopped."""
+        """State: it runs, is done, failed or was stopped."""
         if self.status is None:
             return "runs"
         return "done" if self.status == 0 else "stopped" if self.is_stopped or self.status < 0 else "failed"
 
     @property
-    def said(self) -> str:
+    def news(self) -> str:
         """The progress in words."""
         task, done, total = self.progress
-        if not self.runs:
-            return {"done": "done", "stopped": "stopped; nothing was written"}.get(self.state, self.sentence)
         return f"{task}: {done:,} of {total:,}" if total else f"{task}: {done:,}" if done else task
-
-    @property
-    def answered(self) -> dict[frozenset[str], bool]:
-        """Whether what a search found so far answers each question; empty until it found something."""
-        return {} if self.won is None else {names: bool(self.won >> n & 1) for n, names in enumerate(self.asked)}
-
-    @property
-    def offers_best(self) -> bool:
-        """Whether it is a search that can be asked for the best that it found so far, once it has begun to look."""
-        return self.kind == SEARCH and ENOUGH is not None
-
-    @property
-    def can_keep(self) -> bool:
-        """Whether it can be asked for that now."""
-        return self.runs and self.offers_best and self.progress[0] == _SEARCHING
-
-    def keep(self) -> None:
-        """Ask a search for the best that it found so far, if it has begun to look."""
-        if self.can_keep and ENOUGH is not None:
-            self.is_early = True
-            with suppress(ProcessLookupError):
-                os.kill(self.process.pid, ENOUGH)
 
     def stop(self) -> None:
         """Ask it to end, and make it end if it does not within some seconds."""
@@ -132,6 +103,42 @@ class Job:
             except (ProcessLookupError, AttributeError):
                 os.kill(self.process.pid, number)
 
+    def watch(self, then: Callable[["Job"], None] | None) -> None:
+        """Read what the process prints until it ends, then call `then`."""
+        printed: list[bytes] = []
+
+        def read() -> None:
+            with self.process.stdout as stream:
+                printed.append(stream.read(_MOST_TEXT))
+
+        reader = threading.Thread(target=read, daemon=True)
+        reader.start()
+        reason = ""
+        with self.process.stderr as stream:
+            for line in stream:
+                text = line.decode("utf-8", "replace").strip()
+                try:
+                    news = json.loads(text)
+                    if news["task"] == ANSWERED:
+                        self.answered = int(news["done"])
+                    else:
+                        self.progress = str(news["task"]), int(news["done"]), int(news["total"])
+                except (ValueError, KeyError, TypeError):
+                    reason = text
+        reader.join()
+        self.status = self.process.wait()
+        with suppress(ValueError):
+            answer = json.loads(b"".join(printed))
+            self.answer = answer if isinstance(answer, dict) else {}
+        if self.status:
+            reason = self.answer.get("error") or reason.removeprefix("Error: ")
+            self.sentence = str(reason or f"it ended with status {self.status}")
+        try:
+            if then is not None:
+                then(self)
+        finally:
+            self.done.set()
+
 
 class JobList:
     """Jobs of a window, by number. folder: where they run."""
@@ -141,35 +148,33 @@ class JobList:
         self._jobs: dict[int, Job] = {}
         self._lock = threading.RLock()
 
-    def _process(self) -> "subprocess.Popen[bytes]":
-        name, value = PROGRESS_IN_LINES
-        return subprocess.Popen(
-            [sys.executable, "-P", "-c", WORKER, str(_ROOT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            cwd=self.folder,
-            env={**os.environ, name: value, "PYTHONIOENCODING": "utf-8"},
-            start_new_session=True,  # Ctrl-C is for the window, which stops its jobs
-            umask=0o077,
-        )
-
     def command(self, kind: str, arguments: Sequence[str], then: Callable[[Job], None] | None = None) -> Job:
         """Start a command of this project with --json. then: is called with the job when it is done."""
+        name, value = PROGRESS_IN_LINES
         with self._lock:
-            job = Job(len(self._jobs) + 1, kind, shlex.join(["marginals", *arguments]), self._process())
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-c", WORKER, str(_ROOT)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self.folder,
+                env={**os.environ, name: value, "PYTHONIOENCODING": "utf-8"},
+                start_new_session=True,  # Ctrl-C is for the window, which stops its jobs
+                umask=0o077,
+            )
+            job = Job(len(self._jobs) + 1, kind, shlex.join(["marginals", *arguments]), process)
             self._jobs[job.number] = job
-        with suppress(OSError), job.process.stdin as stream:  # it may have ended
+        with suppress(OSError), process.stdin as stream:  # type: ignore[union-attr] # it may have ended
             stream.write(json.dumps([*arguments, "--json"]).encode())
-        threading.Thread(target=self._watch, args=(job, then), daemon=True).start()
+        threading.Thread(target=job.watch, args=(then,), daemon=True).start()
         return job
 
     def get(self, number: int) -> Job | None:
-        """The job of this number, if there is one."""
+        """Return the job of this number, if there is one."""
         return self._jobs.get(number)
 
     def latest(self, kind: str) -> Job | None:
-        """The job of a kind that was started last."""
+        """Return the job of a kind that was started last."""
         return next((job for job in reversed(list(self._jobs.values())) if job.kind == kind), None)
 
     def stop(self) -> None:
@@ -179,44 +184,3 @@ class JobList:
             job.stop()
         for job in running:
             job.done.wait(_PATIENCE + 1)
-
-    def _watch(self, job: Job, then: Callable[[Job], None] | None) -> None:
-        printed: list[bytes] = []
-
-        def read() -> None:
-            with job.process.stdout as stream:
-                printed.append(stream.read(_MOST_TEXT))
-
-        reader = threading.Thread(target=read, daemon=True)
-        reader.start()
-        said = ""
-        with job.process.stderr as stream:
-            for line in stream:
-                said = _heard(job, line.decode("utf-8", "replace").strip()) or said
-        reader.join()
-        job.status = job.process.wait()
-        job.seconds = time.monotonic() - job.begun
-        with suppress(ValueError):
-            answer = json.loads(b"".join(printed))
-            job.answer = answer if isinstance(answer, dict) else {}
-        if job.status:
-            reason = job.answer.get("error") or said.removeprefix("Error: ")
-            job.sentence = str(reason or f"it ended with status {job.status}")
-        try:
-            if then is not None:
-                then(job)
-        finally:
-            job.done.set()
-
-
-def _heard(job: Job, line: str) -> str:
-    try:
-        told = json.loads(line)
-        task, done, total = str(told["task"]), int(told["done"]), int(told["total"])
-        if task == ANSWERED:
-            job.won = done
-        else:
-            job.progress = (task, done, total)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        return line
-    return ""

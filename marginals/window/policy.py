@@ -1,4 +1,4 @@
-"""The policy: what a release must keep, each demand with its sentence and what it forbids in this table; wanted analyses."""
+"""The policy: the demands on a release, each in words and with its costs in this table; wanted analyses."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,72 +12,47 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import PRESETS as DEMANDS
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
-from checks.requirements import Requirements
 from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
-from marginals.named_rules import rules_of
+from marginals.named_rules import named_rule, rule_names
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.publishing.wanted import WEIGHT
-from marginals.say.claims import claim_meaning, claim_title
+from marginals.say.claims import MEANINGS, claim_meaning, claim_title
 from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
-from marginals.window.rendering import FieldError
 from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
 from models.tables.hierarchy import SUPPRESSED
 
-RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
 
-COUNTED = {
-    "k_link": "In each published table, every combination of nonsensitive values that occurs is shared by at least so many.",
-    "k_combinatorial": "For all tables together: every combination of nonsensitive values that they leave possible could "
-    "be shared by at least so many. In the data it can be rarer.",
-    "min_cell": "No published cell has a smaller count other than 0, sensitive values included, and none follows.",
-    "no_small_certain": "Nobody can be certain that a combination of nonsensitive values that is looked at has fewer.",
-    "min_published_cell": "No published cell has a smaller count other than 0, sensitive values included; one can follow.",
-}
-"""Demands that are a least count, each with its sentence."""
-
-
-def counted_by(preset: Preset) -> tuple[str, str, str]:
-    """The demands of a least count that fit a preset."""
+def _counted_by(preset: Preset) -> tuple[str, str, str]:
     return "k_link", preset.of_all, preset.of_cells
 
-
-_RECURSIVE = "The likeliest value is less than c times as likely as the l-th and all less likely ones together."
 
 _TYPED = "diversity:"
 """Beginning of the name of a field with the diversity of a column."""
 
-KINDS = (
-    ("entropy", "l", "What readers conclude about a person stays as uncertain as between l equally likely values."),
-    ("distinct", "l", "At least l values stay possible for everybody."),
-    ("simple", "l", "No value becomes likelier than 1 in l."),
-    ("recursive", "c,l", _RECURSIVE),
-)
-"""Kinds of diversity that the form explains."""
+KINDS = ("entropy:", "distinct:", "simple:", "recursive:")
+"""Beginnings of demands that the form offers, beside the named ones."""
 
 
 def show(window: Window, _request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     config, counted = window.config(), window.counting.table()
     policy, table, used = config.policy, counted.value, config.source.used
     sensitive = sensitive_of(config)
-    stated = stated_diversities(window, sensitive)
+    diversities = _stated_diversities(window, sensitive)
     counts_missing = [name for name, column in used.items() if column.counts_missing]
     offers = []
     for choice in CHOICES:
-        demands = choice.diversities(stated, sensitive)
-        counts = choice.counts(preset_of(policy))
-        is_demanded = demands.items() <= stated.items() and all(getattr(policy, key) == k for key, k in counts.items())
-        claims = _claims(choice.policy(policy, demands), sensitive, counts_missing, table)
+        demands, counts = choice.diversities(diversities, sensitive), choice.counts(preset_of(policy))
+        is_demanded = demands.items() <= diversities.items() and all(getattr(policy, k) == n for k, n in counts.items())
         shares = costs(table, choice.k, choice.least_cell, demands)
-        offers.append({"choice": choice, "claims": claims, "shares": shares, "is_demanded": is_demanded})
-    rules = _listed(window.file.plain.get("privacy", {}).get("rules"))
-    texts = {name: text for name, text in stated.items() if isinstance(text, str) and text != NO_DIVERSITY}
+        offers.append({"choice": choice, "shares": shares, "is_demanded": is_demanded})
+    texts = {name: text for name, text in diversities.items() if isinstance(text, str) and text != NO_DIVERSITY}
     preset = preset_of(policy)
     return window.page(
         "policy.html",
@@ -87,27 +62,21 @@ def show(window: Window, _request: Request) -> Response:
         offers=offers,
         is_custom=not any(offer["is_demanded"] for offer in offers),
         now=costs(table, policy.least("k_link") or 1, policy.least(preset.of_cells), texts),
-        counts=[(key, COUNTED[key], getattr(policy, key)) for key in counted_by(preset)],
-        kinds=KINDS,
-        demands=[*DEMANDS, *(f"{kind}:" for kind, *_ in KINDS), NO_DIVERSITY],
-        diversities=[(name, stated.get(name) or PROPOSED) for name in sensitive],
+        counts=[(key, MEANINGS[key.replace("_", "-")], getattr(policy, key)) for key in _counted_by(preset)],
+        demands=[*DEMANDS, *KINDS, NO_DIVERSITY],
+        diversities=[(name, diversities.get(name) or PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
         word=(Codebook() if table is None else table.codebook).word,
-        rules=[(rules_of(name)[0], name in rules) for name in RULES],
+        rules=[(named_rule(name), named_rule(name) in policy.named_rules) for name in rule_names()],
         sensitive=sensitive,
         claims=_claims(policy, sensitive, counts_missing, table),
     )
 
 
-def stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str, object]:
-    """The demand on each sensitive column, as the config states it."""
+def _stated_diversities(window: Window, sensitive: Sequence[str]) -> Mapping[str, object]:
     demanded = window.file.plain.get("privacy", {}).get("diversity")
     return demanded if isinstance(demanded, dict) else dict.fromkeys(sensitive, demanded)
-
-
-def _listed(value: Any) -> list[str]:
-    return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
 def _claims(
@@ -115,7 +84,7 @@ def _claims(
 ) -> list[tuple[str, str]]:
     harm = {} if table is None else table.harm
     try:
-        requirements: Requirements = policy.requirements(tuple(sensitive), None, counts_missing, harm)
+        requirements = policy.requirements(tuple(sensitive), None, counts_missing, harm)
         return [(claim_title(claim), claim_meaning(claim, sensitive)) for claim in requirements.claims]
     except MarginalsError:
         return []
@@ -125,24 +94,27 @@ def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
     config = window.config()
-    counts = {key: _count(form, key) for key in counted_by(preset_of(config.policy))}
+    counts = {key: _count(form, key) for key in _counted_by(preset_of(config.policy))}
     typed = {name.removeprefix(_TYPED): text.strip() for name, text in form.items() if name.startswith(_TYPED)}
     for name, text in typed.items():
         try:
             _ = None if text in (NO_DIVERSITY, *DEMANDS) else parse_diversity(text)
         except CriterionError as error:
-            raise FieldError(f"{_TYPED}{name}", str(error)) from None
-    rules = [rule for rule in form.getlist("rules") if rule in RULES]
+            error.about(f"{_TYPED}{name}")
+            raise
+    rules = [rule for rule in form.getlist("rules") if rule in rule_names()]
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
         for key, value in counts.items():
             put(privacy, key, value)
         _put_diversity(privacy, typed)
-        files = [rule for rule in _listed(privacy.get("rules")) if rule not in RULES]
-        put(privacy, "rules", [*files, *rules])
+        put(privacy, "rules", rules)
 
-    answer = window.edit(request, change, "/policy", sentence="The policy is written.")
+    return _chosen(window, window.edit(request, change, "/policy", sentence="The policy is written."))
+
+
+def _chosen(window: Window, answer: Response) -> Response:
     if not window.is_refused:
         window.choose()
     return answer
@@ -155,7 +127,7 @@ def save_choice(window: Window, request: Request) -> Response:
         raise InputError(f"choose one of {', '.join(choice.name for choice in CHOICES)}")
     config = window.config()
     sensitive = sensitive_of(config)
-    demands = choice.diversities(stated_diversities(window, sensitive), sensitive)
+    demands = choice.diversities(_stated_diversities(window, sensitive), sensitive)
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
@@ -163,14 +135,12 @@ def save_choice(window: Window, request: Request) -> Response:
             put(privacy, key, value)
         _put_diversity(privacy, demands)
 
-    answer = window.edit(request, change, "/search", sentence=f"The policy is that of the choice: {choice.name}.")
-    if not window.is_refused:
-        window.choose()
-    return answer
+    sentence = f"The policy is that of the choice: {choice.name}."
+    return _chosen(window, window.edit(request, change, "/search", sentence=sentence))
 
 
 def save_harm(window: Window, request: Request) -> Response:
-    """Write which values of a sensitive column harm, as somebody confirms, and how sure anybody may become of each."""
+    """Write the values of a sensitive column that harm, as somebody confirms, and how sure anybody may become of each."""
     form, config, table = request.form, window.config(), window.counting.table().value
     name = form.get("attribute", "")
     if name not in sensitive_of(config):
@@ -204,7 +174,7 @@ def save_harm(window: Window, request: Request) -> Response:
 def _percent(label: str, text: str) -> Fraction:
     number = text.replace(",", ".").removesuffix("%").strip()
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,4})?", number) or not is_percent(Fraction(number)):
-        raise FieldError(f"most:{label}", "a bound is a percentage above 0 and below 100, such as 20, or empty")
+        raise InputError("a bound is a percentage above 0 and below 100, such as 20, or empty").about(f"most:{label}")
     return Fraction(number)
 
 
@@ -213,10 +183,10 @@ def _number(bound: Fraction) -> int | float:
 
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
-    """One text where all sensitive attributes have the same, else one for each; lists by level stay as they are."""
-    stated = privacy.get("diversity", {})
-    listed = stated.items() if isinstance(stated, dict) else ()
-    lists: dict[str, object] = {name: value for name, value in listed if isinstance(value, list)}
+    """Write one text if all sensitive attributes have the same, else one for each; lists by level stay as they are."""
+    diversities = privacy.get("diversity", {})
+    entries = diversities.items() if isinstance(diversities, dict) else ()
+    lists: dict[str, object] = {name: value for name, value in entries if isinstance(value, list)}
     if not of_each and not lists:
         return
     wanted = {**{name: text for name, text in of_each.items() if text}, **lists}
@@ -225,7 +195,7 @@ def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
 
 
 def save_preset(window: Window, request: Request) -> Response:
-    """Write the demands of a preset in place of those of another: each of a number that was there already."""
+    """Write the demands of a preset in place of those of another, with the numbers that were there already."""
     chosen, config = request.form.get("preset", ""), window.config()
     if chosen not in PRESETS:
         raise InputError(f"a preset is {' or '.join(PRESETS)}")
@@ -252,7 +222,7 @@ QUESTIONS = 5
 
 
 def save_wanted(window: Window, request: Request) -> Response:
-    """Write the pairs that somebody names as wanted analyses, and search if that is the button; others than pairs stay."""
+    """Write the pairs that somebody names as wanted analyses, and search if that is the button; larger ones stay."""
     names, form = set(window.config().source.used), request.form
     typed = list(zip(form.getlist("first"), form.getlist("second")))
     named = [(first.strip(), second.strip()) for first, second in typed if first.strip() or second.strip()]
@@ -269,8 +239,8 @@ def save_wanted(window: Window, request: Request) -> Response:
     def change(document: tomlkit.TOMLDocument) -> None:
         now = list(document.unwrap().get("search", {}).get("wanted", []))
         entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
-        known = {frozenset(entry["attributes"]) for entry in entries}
-        entries += [{"attributes": names} for pair, names in pairs.items() if pair not in known]
+        pairs_now = {frozenset(entry["attributes"]) for entry in entries}
+        entries += [{"attributes": names} for pair, names in pairs.items() if pair not in pairs_now]
         if entries == now:
             return
         search = section(document, "search")
@@ -291,7 +261,7 @@ def _count(form: Mapping[str, str], key: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise FieldError(key, f"{key} is a whole number of at least 1, such as 10, or empty")
+        raise InputError(f"{key} is a whole number of at least 1, such as 10, or empty").about(key)
     return int(text)
 
 

@@ -1,8 +1,8 @@
 """Three policies to choose from, for a public file, for researchers, and a strict one: what each demands and costs."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,15 +11,15 @@ from checks.diversity.registry import PRESETS, parse_diversity
 from checks.diversity.text import spelled
 from checks.errors import CriterionError
 from checks.requirements import Requirements
-from marginals.config.presets import Preset, preset_of
+from marginals.config.presets import Preset
 from marginals.messages import share_in_words
 from marginals.names import number_of
 from marginals.publishing.harmful import about_harm, known_values
-from marginals.publishing.policy import NO_DIVERSITY, Policy
+from marginals.publishing.policy import NO_DIVERSITY
 from marginals.recoding.lattice import failing_classes
 from marginals.tables.attribute import Attribute, Harm
 from marginals.tables.table import Table
-from models.arrays import CountArray
+from models.arrays import BoolArray, CountArray
 from models.errors import MarginalsError
 
 _MOST_PAIRS = 300
@@ -29,8 +29,7 @@ _PROPOSALS = frozenset((*PRESETS, NO_DIVERSITY))
 """Diversities that a choice replaces; any other was typed by somebody, and stays."""
 
 
-@dataclass(frozen=True)
-class PolicyChoice:
+class PolicyChoice(NamedTuple):
     """A policy to choose. key: its diversity. name, purpose: in words. k, least_cell: least counts."""
 
     key: str
@@ -41,7 +40,7 @@ class PolicyChoice:
 
     @property
     def sureness(self) -> str:
-        """How much surer anybody can become of a sensitive value, in words."""
+        """The most that anybody can become surer of a sensitive value, in words."""
         odds = PRESETS[self.key]
         return (
             f"the odds of a sensitive value at most {odds.times} times those of all rows, unless at most {odds.percent} "
@@ -49,32 +48,16 @@ class PolicyChoice:
         )
 
     def counts(self, preset: Preset) -> dict[str, int]:
-        """The least counts that it demands, by their keys in [privacy]."""
+        """Return the least counts that it demands, by their keys in [privacy]."""
         return {"k_link": self.k, preset.of_all: self.k, preset.of_cells: self.least_cell}
 
-    def diversities(self, stated: Mapping[str, object], sensitive: Sequence[str]) -> dict[str, str]:
-        """Demands on all sensitive columns; none is left without one.
+    def diversities(self, present: Mapping[str, object], sensitive: Sequence[str]) -> dict[str, str]:
+        """Return a demand for each sensitive column, but for those with a list by level.
 
-        stated: what is demanded now; what is no proposal of this program stays, lists among them, which are left out here.
+        present: the demands now; one that somebody typed stays.
         """
-        demands: dict[str, str] = {}
-        for name in sensitive:
-            now = stated.get(name)
-            if isinstance(now, str) and now not in _PROPOSALS:
-                demands[name] = now
-            elif now is None or isinstance(now, str):
-                demands[name] = self.key
-        return demands
-
-    def policy(self, before: Policy, demands: Mapping[str, str]) -> Policy:
-        """The policy that it makes of another. demands: its diversities. Raises as `Policy` does."""
-        lists = (
-            {name: texts for name, texts in before.diversity.items() if not isinstance(texts, str)}
-            if isinstance(before.diversity, Mapping)
-            else {}
-        )
-        least = self.counts(preset_of(before))
-        return replace(before, diversity={**demands, **lists} or None, **least)  # type: ignore[arg-type]
+        texts = {name: now for name in sensitive if isinstance(now := present.get(name, self.key) or self.key, str)}
+        return {name: self.key if now in _PROPOSALS else now for name, now in texts.items()}
 
 
 CHOICES = (
@@ -89,11 +72,10 @@ _MOST_VALUES = 12
 """Values of a sensitive column, at most, of which the page asks one by one whether they harm."""
 
 
-@dataclass(frozen=True)
-class HarmOfColumn:
-    """What is known to harm in a sensitive column. values: of few, each with the share of all rows in words.
+class HarmOfColumn(NamedTuple):
+    """The harm of a sensitive column. values: of few, each with the share of all rows in words.
 
-    harmful: those that harm. at_most: what was typed. waiting: values that look as if they harm nobody, which is asked.
+    harmful: values that harm. at_most: typed bounds. waiting: values that look harmless, until somebody answers.
     """
 
     name: str
@@ -104,85 +86,71 @@ class HarmOfColumn:
 
 
 def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
-    """What a table and a config say of the values of a sensitive column."""
+    """Return the harm that a table and a config know of a sensitive column."""
     values, harm = known_values(table, name), table.harm.get(name, Harm())
     labels = values.hierarchy.labels[0]
-
     try:
         harmless, named = (values.labels_of(values.within(of.harmless)) for of in (harm, attribute))
     except CriterionError:  # of labels that are no values, which the search refuses
         harmless = named = ()
     shares = sorted(zip(values.shares if any(values.rows) else (), labels))  # the most frequent one seldom harms
     few = tuple((label, share_in_words(share)) for share, label in shares) if len(labels) <= _MOST_VALUES else ()
-    return HarmOfColumn(
-        name,
-        few,
-        frozenset(labels) - {*harmless},
-        {label: spelled(bound) for label, bound in harm.at_most.items()},
-        () if attribute.confirmed else named,
-    )
+    at_most = {label: spelled(bound) for label, bound in harm.at_most.items()}
+    return HarmOfColumn(name, few, frozenset(labels) - {*harmless}, at_most, () if attribute.confirmed else named)
 
 
-@dataclass(frozen=True)
-class Share:
-    """Share of a table that fails a demand. sentence: in words, without values."""
+class Share(NamedTuple):
+    """The percentage of a table that keeps a demand, and a sentence without values."""
 
-    failing: int
-    of: int
+    percent: float
     sentence: str
 
-    @property
-    def kept(self) -> float:
-        """Percentage that keeps the demand."""
-        return round(100 * (self.of - self.failing) / self.of, 2) if self.of else 100.0
 
-
-def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> tuple[Share, ...]:
-    """Costs of demands in a table: groups, cells and classes that must merge or stay out, each at base values.
+def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> list[Share]:
+    """Return the costs of demands in a table: groups, cells and classes that must merge or stay out, each at base values.
 
     Groups are the combinations that occur of one or two nonsensitive columns, cells those of a sensitive column with one
-    other. demands: a diversity for each sensitive column. None of what cannot be counted.
+    other. demands: a diversity for each sensitive column. Without a count there is no cost.
     """
-    if table is None:
-        return ()
     try:
-        return tuple(share for share in _costs(table, k, least_cell, demands) if share.of)
+        return [] if table is None else _costs(table, k, least_cell, demands)
     except MarginalsError:
-        return ()
+        return []
 
 
 def _costs(table: Table, k: int, least_cell: int | None, demands: Mapping[str, str]) -> list[Share]:
     public, sensitive = table.quasi_identifiers, table.sensitive
-    pairs: list[tuple[str, ...]] = list(combinations(public, 2))
+    single, pairs = [(name,) for name in public], list(combinations(public, 2))
     are_counted = len(pairs) <= _MOST_PAIRS
-    counts = _counts(table, [*((name,) for name in public), *(pairs if are_counted else ())])
-    small, columns = int((counts < k).sum()), "one or two columns" if are_counted else "one column"
-    shares = [Share(small, len(counts), _merging(small, len(counts), f"groups by {columns}", number_of(k, "row")))]
+    counts = _counts(table, [*single, *(pairs if are_counted else ())])
+    shares = _merging(counts, k, f"groups by {'one or two columns' if are_counted else 'one column'}")
     if least_cell is not None:
-        cells = _counts(table, [(*first, name) for name in sensitive for first in ((), *((name,) for name in public))])
-        small = int((cells < least_cell).sum())
-        sentence = _merging(small, len(cells), "counts with a sensitive column", number_of(least_cell, "row"))
-        shares.append(Share(small, len(cells), sentence))
+        cells = _counts(table, [(*first, name) for name in sensitive for first in ((), *single)])
+        shares += _merging(cells, least_cell, "counts with a sensitive column")
     satisfied: dict[int, list[str]] = {}
     for name, demand in demands.items():
-        classes = [class_failures(table, first, name, demand) for first in public]
-        failing, of = sum(fail for fail, _ in classes), sum(total for _, total in classes)
-        if failing:
-            told = f"In {failing:,} of {of:,} groups by one column too much would be known about {name}."
-            shares.append(Share(failing, of, told))
-        else:
-            satisfied.setdefault(of, []).append(name)
+        fails = np.concatenate([_failing(table, first, name, demand) for first in public] or [np.zeros(0, dtype=bool)])
+        if fails.any():
+            sentence = (
+                f"In {fails.sum():,} of {len(fails):,} groups by one column too much would be known about {name}."
+            )
+            shares.append(Share(_percent(int(fails.sum()), len(fails)), sentence))
+        elif len(fails):
+            satisfied.setdefault(len(fails), []).append(name)
     for of, names in satisfied.items():
-        told = f"All {of:,} groups by one column keep what is demanded of {', '.join(names)}."
-        shares.append(Share(0, of, told))
+        shares.append(Share(100.0, f"All {of:,} groups by one column keep what is demanded of {', '.join(names)}."))
     return shares
 
 
-def _merging(small: int, of: int, what: str, least: str) -> str:
-    if not small:
-        return f"All {of:,} {what} have at least {least}."
-    have = "has" if small == 1 else "have"
-    return f"{small:,} of {of:,} {what} {have} fewer than {least}, and must merge or stay out."
+def _merging(counts: CountArray, least: int, what: str) -> list[Share]:
+    small, of = int((counts < least).sum()), len(counts)
+    rows, have = number_of(least, "row"), "has" if small == 1 else "have"
+    sentence = f"{small:,} of {of:,} {what} {have} fewer than {rows}, and must merge or stay out."
+    return [Share(_percent(small, of), sentence if small else f"All {of:,} {what} have at least {rows}.")] if of else []
+
+
+def _percent(failing: int, of: int) -> float:
+    return round(100 * (of - failing) / of, 2)
 
 
 def _counts(table: Table, margins: Sequence[Sequence[str]]) -> CountArray:
@@ -190,12 +158,7 @@ def _counts(table: Table, margins: Sequence[Sequence[str]]) -> CountArray:
     return np.concatenate([counts[counts > 0] for counts in tables]) if tables else np.zeros(0, dtype=np.int64)
 
 
-def class_failures(table: Table, first: str, name: str, demand: str) -> tuple[int, int]:
-    """Count base values of an attribute that reveal too much about a sensitive one, and those that occur.
-
-    Raises CriterionError for what is no diversity.
-    """
+def _failing(table: Table, first: str, name: str, demand: str) -> BoolArray:
     pair = table.domain.mask({first: 0, name: 0})
     claims = about_harm([MaxentDiversity(parse_diversity(demand), name)], table.harm, table)
-    fails = failing_classes(table.cube, pair, Requirements((name,), diversities=tuple(claims), at_every_level=True))
-    return int(fails.sum()), len(fails)
+    return failing_classes(table.cube, pair, Requirements((name,), diversities=tuple(claims), at_every_level=True))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import tomlkit
-from tomlkit.exceptions import ParseError, TOMLKitError
+from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Comment, Null
 
 from marginals.config.release_toml import Config, config_of
@@ -32,15 +32,13 @@ NOTES = ".marginals-window"
 _WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
 """Keys of an attribute whose texts are words, never files."""
 
-_TABLES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
-
 
 @dataclass(frozen=True)
 class Project:
     """A folder with what is worked on: a config, a table that has none yet, or a release alone.
 
-    folder: resolved. config: where the config is, or will be; None where there is a release only. table: the table that the
-    config is to be about, while there is none. release: a release to explore, without its table.
+    folder: resolved. config: where the config is, or will be; None for a release alone. table: the table of a config that is
+    to be written. release: a release to explore, without its table.
     """
 
     folder: Path
@@ -57,9 +55,9 @@ class Project:
 
     @classmethod
     def at(cls, path: Path) -> "Project":
-        """The project that a path stands for: a table, a config, a release, or a folder with one of these.
+        """Return the project of a path: a table, a config, a release, or the folder of a config.
 
-        Raises InputError, in a sentence, for anything else.
+        Raises InputError for anything else.
         """
         if not path.exists():
             raise InputError(f"there is no {path}; name a table, a release.toml or a release")
@@ -83,22 +81,17 @@ class Project:
             return cls(folder.parent, None, release=folder)
         if (folder / CONFIG).is_file():
             return cls(folder, folder / CONFIG)
-        tables = sorted(file for file in folder.iterdir() if file.suffix in _TABLES and file.is_file())
-        if len(tables) == 1:
-            return cls._of_table(tables[0])
-        several = f"{len(tables)} tables; name one of them" if tables else f"neither a table nor a {CONFIG}"
-        raise InputError(f"{path} holds {several}")
+        raise InputError(f"{path} holds neither a release nor a {CONFIG}; name a table")
 
     @classmethod
     def _of_table(cls, table: Path) -> "Project":
-        for name in (CONFIG, f"{table.stem}.toml"):
-            config = table.parent / name
-            if not config.exists() or _names(config, table):
-                return cls(table.parent, config, table)
-        raise InputError(f"{CONFIG} and {table.stem}.toml are about other tables; open one of them, or move it away")
+        config = table.parent / CONFIG
+        if config.exists() and not _names(config, table):
+            raise InputError(f"{CONFIG} is about another table; open it, or move it away")
+        return cls(table.parent, config, table)
 
     def inside(self, name: str) -> Path:
-        """The path of a file in the folder, named as it stands there. Raises InputError for any other."""
+        """Return the path of a file in the folder. Raises InputError for any other."""
         path = Path(name)
         if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
             raise InputError("files are named by their path in the project's folder")
@@ -124,7 +117,7 @@ class Project:
     def private(self) -> Path:
         """The window's own folder, which its owner alone may enter; made when missing.
 
-        Raises InputError where something else has its name, such as a link to another folder.
+        Raises InputError if something else has its name, such as a link to another folder.
         """
         folder = self.folder / NOTES
         if folder.is_symlink():
@@ -138,7 +131,7 @@ class Project:
         return folder
 
     def held(self) -> AbstractContextManager[None]:
-        """While this lasts no other window has the project. Raises InputError where one does.
+        """Return a context in which no other window has the project. Raises InputError if one has.
 
         A release alone is only read, by as many as want to.
         """
@@ -152,7 +145,7 @@ def _names(config: Path, table: Path) -> bool:
         path = tomllib.loads(bounded_content(config, _MOST_BYTES).decode("utf-8"))["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
-        return config.name == CONFIG
+        return True  # the page of the config says what is wrong
 
 
 def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -170,7 +163,7 @@ def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[
 
 
 def _leads_out(folder: Path, text: str) -> bool:
-    """Whether a text, taken for a file, a folder or a glob, means anything outside of a folder."""
+    """Return whether a text, taken for a file, a folder or a glob, means anything outside of a folder."""
     if "\0" in text or len(text) > 4096:
         return False
     path = folder / text
@@ -194,12 +187,12 @@ Change = Callable[[tomlkit.TOMLDocument], None]
 
 _MOST_BYTES = 1 << 20
 
-_MOST_SHOWN = 50
+_MOST_BASES = 50
 """Texts of a config that pages were made of, at most."""
 
 
 def releases_in(project: Project) -> list[str]:
-    """The releases in the folder of a project, by their names; the one that was published last comes first."""
+    """Return the releases in the folder of a project by name, the latest first."""
     if project.release is not None:
         return [project.release.name]
     folders = [
@@ -211,7 +204,7 @@ def releases_in(project: Project) -> list[str]:
 
 
 def changed_since(project: Project, config: Config, release: str) -> list[str]:
-    """Names of the config and the files of its table that were changed after a release was written."""
+    """Return the names of the config and the files of its table that were changed after a release was written."""
     written, origin = (project.folder / release).stat().st_mtime, config.source.origin
     files = [*([project.config] if project.config else []), *(files_at(origin) if isinstance(origin, Path) else [])]
     return [file.name for file in files if file.stat().st_mtime > written]
@@ -220,7 +213,7 @@ def changed_since(project: Project, config: Config, release: str) -> list[str]:
 class OlderVersionError(InputError):
     """An edit was based on another version of the config than stands there now.
 
-    both: the keys that both edits are about, with the value of this one and that of the other.
+    both: the keys that both edits change, with the value of this one and that of the other.
     """
 
     def __init__(self, both: Mapping[str, tuple[object, object]] | None = None) -> None:
@@ -237,26 +230,19 @@ def flat(settings: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[t
             yield (*above, key), value
 
 
-@dataclass(frozen=True)
-class ConfigProblem:
-    """Reason why a config cannot be read, and its line, from 1; None if no line is known."""
-
-    sentence: str
-    line: int | None
-
-
 class ConfigFile:
     """The config of a project, as it stands on the disk now."""
 
     def __init__(self, project: Project, path: Path) -> None:
         self.project, self.path = project, path
         self._lock = threading.RLock()
-        self._kept: tuple[str, Config] | None = None
-        self._shown: dict[str, str] = {}
+        self._cache: tuple[str, Config] | None = None
+        self._bases: dict[str, str] = {}
+        """Texts by their version, for edits that are based on them."""
 
     @property
     def text(self) -> str:
-        """The text. Raises InputError where there is none."""
+        """The text. Raises InputError if there is none."""
         try:
             return bounded_content(self.path, _MOST_BYTES).decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:
@@ -265,27 +251,25 @@ class ConfigFile:
             raise InputError(f"{self.path.name} cannot be read: {system_reason(error)}") from None
 
     def read(self, text: str | None = None) -> Config:
-        """The config; of another text than stands there, if one is given. Raises InputError."""
+        """Return the config, or that of another text. Raises InputError."""
         content = self.text if text is None else text
         stamp = self._version_of(content)
-        cached = self._kept
+        cached = self._cache
         if cached is not None and cached[0] == stamp:
             return cached[1]
         self.project.require_inside(content)
         config = config_of(self.path, content)
-        others = config.population or config.source.ladders or config.policy.rules
-        if not others and not any(a.population for a in config.source.attributes.values()):
-            self._kept = (stamp, config)  # it follows from the text and the hierarchy files alone
+        if not (config.population or config.source.ladders):
+            self._cache = (stamp, config)  # it follows from the text and the hierarchy files alone
         return config
 
-    def problem(self, text: str | None = None) -> ConfigProblem | None:
-        """Return the reason why it cannot be read; None if it can."""
-        content = self.text if text is None else text
+    def problem(self, text: str | None = None) -> str:
+        """Return the reason why it cannot be read, empty if it can."""
         try:
-            self.read(content)
+            self.read(text)
         except MarginalsError as error:
-            return ConfigProblem(str(error), _line_of(content, error.key) if error.key else _syntax_line(content))
-        return None
+            return str(error)
+        return ""
 
     @property
     def document(self) -> tomlkit.TOMLDocument:
@@ -305,10 +289,10 @@ class ConfigFile:
 
     @property
     def version(self) -> str:
-        """Digest of the config and the hierarchy files that it names; its text is kept, for edits that are based on it."""
+        """Digest of the config and the hierarchy files that it names."""
         text = self.text
         version = self._version_of(text)
-        self._shown = {**dict(list(self._shown.items())[-_MOST_SHOWN:]), version: text}
+        self._bases = {**dict(list(self._bases.items())[-_MOST_BASES:]), version: text}
         return version
 
     def _version_of(self, text: str) -> str:
@@ -320,12 +304,12 @@ class ConfigFile:
                 digest.update(b"?")
         return digest.hexdigest()[:24]
 
-    def edit(self, version: str, change: Change, files: dict[str, bytes] | None = None) -> str:
-        """Change it, and return what was written, as `diff -u` shows it; empty if nothing was.
+    def edit(self, version: str, change: Change, files: Mapping[str, bytes] | None = None) -> str:
+        """Change the config, and return its difference as `diff -u` shows it; empty without one.
 
-        version: what the change is based on; if another one stands there by now, only the keys that the change concerns are
-        written. files: written before it, by their paths in the folder. Raises OlderVersionError if both edits concern one
-        key, InputError if the change would make a config that cannot be read; then nothing is written.
+        version: of the config that the change is based on; if another version stands there now, only the keys that the
+        change concerns are written. files: written before it, by their paths in the folder. Raises OlderVersionError if
+        both concern one key, InputError if the change would make a config that cannot be read; then nothing is written.
         """
         with self._lock:
             now = self.version
@@ -336,8 +320,8 @@ class ConfigFile:
             return self.replace(now, tomlkit.dumps(document), files)
 
     def _merging(self, version: str, change: Change, *, is_alone: bool) -> Change:
-        """Return a change of the keys alone that another one changes in the config of an older version."""
-        base = self._shown.get(version)
+        """Return a change of those keys alone that another one changes in the config of an older version."""
+        base = self._bases.get(version)
         if base is None or not is_alone or base == self.text:
             raise OlderVersionError
         document = tomlkit.parse(base)
@@ -358,7 +342,7 @@ class ConfigFile:
 
         return merged
 
-    def replace(self, version: str, text: str, files: dict[str, bytes] | None = None) -> str:
+    def replace(self, version: str, text: str, files: Mapping[str, bytes] | None = None) -> str:
         """Write another text in its place, as `edit` does. Raises as that does."""
         with self._lock:
             if version != self.version:
@@ -381,8 +365,8 @@ class ConfigFile:
                 replace_file(self.path, text.encode(), PRIVATE)
             name = self.path.name
             lines = difflib.unified_diff(now.splitlines(), text.splitlines(), name, name, lineterm="", n=1)
-            told = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
-            return f"{name}\n{told}" if told else ""
+            difference = "\n".join([*list(lines)[2:], *(f"written: {place}" for place in files or {})])
+            return f"{name}\n{difference}" if difference else ""
 
 
 def section(document: Any, *names: str) -> Any:
@@ -445,31 +429,3 @@ def drop(table: Any, key: str) -> None:
         place -= 1
         body[place] = (None, Null())
     table.pop(key)
-
-
-def _syntax_line(text: str) -> int | None:
-    """The line where a text stops being TOML; None where it is TOML, or where that takes too long to find."""
-    try:
-        tomlkit.parse(text if len(max(text.splitlines(), key=len, default="")) < _LONG else "")
-    except ParseError as error:
-        return error.line
-    except (TOMLKitError, ValueError, RecursionError):
-        return None
-    return None
-
-
-_LONG = 2000
-"""Characters of a line in which no mistake is looked for."""
-
-
-def _line_of(text: str, dotted: str) -> int | None:
-    *above, key = dotted.split(".")
-    inside, begun = not above, None
-    for number, line in enumerate(text.splitlines(), start=1):
-        if header := re.match(r"\s*\[+([^\]]+)\]+", line):
-            parts = [part.strip(" \"'") for part in header[1].split(".")]
-            inside = not above or parts == above
-            begun = number if parts in (above, [*above, key]) and above else begun
-        elif inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-            return number
-    return begun

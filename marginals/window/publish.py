@@ -2,18 +2,17 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
-from marginals.bundle.replacement import replacement_beside
-from marginals.bundle.signature import SIGNATURE, has_password
+from marginals.bundle.signature import SIGNATURE
 from marginals.bundle.writing import require_replaceable, write_keys
 from marginals.decision import Approval
 from marginals.errors import InputError
@@ -27,10 +26,10 @@ from marginals.tables.table import Table
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.project import changed_since, put, releases_in, section
-from marginals.window.window import Window, sensitive_of
+from marginals.window.window import Window
 
 OFFICES = {"signer": "Name and office", "officer": "Data protection officer"}
-"""Who signs, by the field of the form; the names stay beside the table."""
+"""People who sign, by the field of the form; their names stay beside the table."""
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
 """Questions to a release, with the titles of the answers."""
@@ -48,11 +47,10 @@ LOOKED = (
 _TITLE = "What was looked at before a release was published"
 
 
-@dataclass(frozen=True)
-class OpenPoint:
-    """Sentence on what is worth a second look. page, link: where it is changed.
+class OpenPoint(NamedTuple):
+    """Sentence on a point that is worth a second look. page, link: where it is changed.
 
-    is_must: whether nothing is published before. is_usual: whether it is true of most tables.
+    is_must: true if nothing is published before it is settled. is_usual: true of most tables.
     """
 
     sentence: str
@@ -62,37 +60,28 @@ class OpenPoint:
     is_usual: bool = False
 
 
-def kept_at(release: Path) -> Path:
-    """Where the list of a release is kept. Raises InputError where another file is there."""
-    place = release.parent / f"{release.name}-checklist.txt"
-    if place.exists() and not (place.is_file() and place.read_bytes().startswith(_TITLE.encode())):
-        raise InputError(f"{place.name} is there already, and is no list of this kind; move it, or name another folder")
-    return place
-
-
 def show(window: Window, request: Request) -> Response:
-    """The page."""
-    there, folder, found = releases_in(window.project), window.project.folder, window.candidates.found()
+    """Return the page."""
+    config, candidate = window.config(), window.candidates.current()
+    there, folder = releases_in(window.project), window.project.folder
     chosen = request.args.get("release", "")
     chosen = chosen if chosen in there else there[0] if there else ""
     jobs = [(title, window.jobs.latest(kind)) for kind, title in _JOBS.items()]
-    source = window.config().source
     return window.page(
         "publish.html",
         "publish",
         counted=window.counting.table(),
-        imprint=window.config().imprint,
-        points=_open_points(window, found),
-        whose=_unit(source.unit.columns, source.rows_per_person),
+        imprint=config.imprint,
+        points=_open_points(window, candidate),
+        whose=_unit(config.source.unit.columns, config.source.rows_per_person),
         looked=LOOKED,
-        found=found,
-        decision=None if found is None or found.decision is None else decision_words(found.decision),
-        unpublished={} if found is None else found.answer.get("unpublished") or {},
+        found=candidate,
+        decision=None if candidate is None or candidate.decision is None else decision_words(candidate.decision),
+        unpublished={} if candidate is None else candidate.answer.get("unpublished") or {},
         jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
         releases=there,
         chosen=chosen,
-        replaced=replacement_beside(folder / chosen) if chosen else None,
-        changed=changed_since(window.project, window.config(), chosen) if chosen else [],
+        changed=changed_since(window.project, config, chosen) if chosen else [],
         is_signed=bool(chosen) and (folder / chosen / SIGNATURE).is_file(),
         steward=bool(chosen) and (folder / f"{chosen}-steward.html").is_file(),
         offices=OFFICES,
@@ -101,37 +90,26 @@ def show(window: Window, request: Request) -> Response:
     )
 
 
-def _open_points(window: Window, found: Candidate | None) -> list[OpenPoint]:
-    config, table = window.config(), window.counting.table().value
-    policy, sensitive, points = config.policy, sensitive_of(config), list[OpenPoint]()
-    if silent := policy.silent_on(sensitive):
-        said = f"Nothing is demanded of {', '.join(silent)}, so it cannot be published."
-        points.append(OpenPoint(said, "/policy", "A demand is proposed", is_must=True))
-    if found is None:
-        said = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
+def _open_points(window: Window, candidate: Candidate | None) -> list[OpenPoint]:
+    config, table, points = window.config(), window.counting.table().value, list[OpenPoint]()
+    if candidate is None:
+        sentence = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
         if (candidates := window.candidates.all()) and (changes := window.candidates.changes(candidates[-1])):
-            said += f" Changed since candidate {candidates[-1].number}: {', '.join(changes)}."
-        points.append(OpenPoint(said, "/search", "Search", is_must=True))
+            sentence += f" Changed since candidate {candidates[-1].number}: {', '.join(changes)}."
+        points.append(OpenPoint(sentence, "/search", "Search", is_must=True))
     if ledgers := ", ".join(sorted(file.parent.name for file in window.project.folder.glob("*/head.json"))):
-        said = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
-        points.append(OpenPoint(said, is_must=True))
+        sentence = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
+        points.append(OpenPoint(sentence, is_must=True))
     if table is None:
         points.append(OpenPoint("The rows are being counted.", is_must=True))
     else:
-        points += _points_of_rows(table, policy.least("min_cell"), config.source)
-    if undemanded := policy.undemanded(sensitive):
-        are = "is" if len(undemanded) == 1 else "are"
-        said = f"Nothing is demanded, on purpose, of how varied {', '.join(undemanded)} {are} among people who agree in"
-        points.append(OpenPoint(f"{said} other columns.", "/policy", "Demand something"))
-    if not policy.rules:
-        said = "No agency's rule is demanded."
-        points.append(OpenPoint(said, "/policy", "Name one if your house has one", is_usual=True))
+        points += _points_of_rows(table, config.policy.least("min_cell"), config.source)
     if not ledgers:
-        said = (
+        sentence = (
             "There is no ledger. If this table changes and is published again, the changes could tell of single people: a "
             f"ledger, begun with the first release, keeps account of them. To begin one, {_LEDGER}."
         )
-        points.append(OpenPoint(said, is_usual=True))
+        points.append(OpenPoint(sentence, is_usual=True))
     return points
 
 
@@ -161,73 +139,66 @@ def _unit(people: Sequence[str], most: Any) -> str:
 
 def publish(window: Window, request: Request) -> Response:
     """Write the release that was looked at; a form that was filled in beside another one is refused."""
-    form, config = request.form, window.file.path.name
-    out = _folder_name(window, form.get("out", "release").strip() or "release")
-    found, place = window.candidates.found(), kept_at(window.project.folder / out)
-    points, sign = _open_points(window, found), _SECRET if form.get("sign") else None
+    form, folder = request.form, window.project.folder
+    out, candidate = _folder_name(window, form.get("out", "").strip() or "release"), window.candidates.current()
+    place = folder / f"{out}-checklist.txt"
+    if place.exists() and not (place.is_file() and place.read_bytes().startswith(_TITLE.encode())):
+        raise InputError(f"{place.name} is there already, and is no list of this kind; move it, or name another folder")
+    points, sign = _open_points(window, candidate), _SECRET if form.get("sign") else None
     if wrong := next((point for point in points if point.is_must), None):
         raise InputError(wrong.sentence.rstrip("."))
     if "looked" not in form:
         raise InputError(f'look at what is published, then tick "{LOOKED}"')
-    if found is None or found.decision is None or not found.identity or form.get("approved") != found.identity:
+    if candidate is None or candidate.decision is None or form.get("approved") != candidate.identity:
         raise InputError("what leaves the house is not what you looked at any more; look at it again, then publish")
     if sign is not None and (problem := _why_unsigned(window)):
         raise InputError(problem)
-    stated = asdict(window.config().imprint)
-    typed = {name: form.get(name, text).strip() for name, text in stated.items()}
-    if typed != stated:
+    imprint = asdict(window.config().imprint)
+    typed = {name: form.get(name, text).strip() for name, text in imprint.items()}
+    if typed != imprint:
 
         def entitle(document: tomlkit.TOMLDocument) -> None:
             for name, text in typed.items():
                 put(section(document, "release"), name, text or None)
 
         window.tell(window.file.edit(form.get("version", ""), entitle), "Title and imprint are written.")
-    window.config().require_collections()
+    config = window.config()
+    config.require_collections()
     approval = Approval(
-        found.decision,
-        found.digest,
-        {name: attribute.role.value for name, attribute in window.config().source.attributes.items()},
-        is_reviewed=not window.config().unconfirmed,
+        candidate.decision,
+        candidate.digest,
+        {name: attribute.role.value for name, attribute in config.source.attributes.items()},
+        is_reviewed=not config.unconfirmed,
         names={office: " ".join(form.get(field, "").split()) for field, office in OFFICES.items()},
         statement=LOOKED,
     )
-    lines = [f"{_TITLE}: {out}, from {config}, {date.today()}", *approval_lines(approval, out), "Open:"]
-    is_new = sign is not None and not (window.project.folder / _SECRET).is_file()
-    if is_new:
-        require_replaceable(window.project.folder / out)
-        write_keys(window.project.folder / _SECRET, reads=window.config().reads)
+    if sign is not None and not (folder / sign).is_file():
+        require_replaceable(folder / out)
+        write_keys(folder / sign, reads=config.reads)
         keep = "keep it to yourself, and keep a copy"
-        window.say(f"{_SECRET} signs your releases: {keep}. {_PUBLIC} is for your readers.")
-    window.candidates.publish(found, found.identity, out, sign)
+        window.say(f"{sign} signs your releases: {keep}. {_PUBLIC} is for your readers.")
+    window.candidates.publish(candidate, candidate.identity, out, sign)
+    name = config.path.name
+    lines = [f"{_TITLE}: {out}, from {name}, {date.today()}", *approval_lines(approval, out), "Open:"]
     content = "\n".join([*lines, *(f"[ ] {point.sentence}" for point in points), ""])
     replace_file(place, content.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
-    command = ["marginals", "publish", config, "--out", out, *(["--sign", sign] if sign else [])]
-    said = f"The release is written to the folder {out}, as you looked at it: {number_of(len(found.tables), 'table')}."
-    window.say(f"{said} {verdict_line(found.decision)}", shlex.join(command))
+    command = ["marginals", "publish", name, "--out", out, *(["--sign", sign] if sign else [])]
+    written = (
+        f"The release is written to the folder {out}, as you looked at it: {number_of(len(candidate.tables), 'table')}."
+    )
+    window.say(f"{written} {verdict_line(candidate.decision)}", shlex.join(command))
     return _verified(window, out)
 
 
 def _why_unsigned(window: Window) -> str:
-    """Return why nothing can be signed here, and what to do; empty if the key can sign, or can be made.
-
-    A password that is typed into a page would pass through a browser, which may keep it.
-    """
+    """Return why nothing can be signed here, and what to do; empty if the key can sign, or can be made."""
     secret, public = (window.project.folder / name for name in (_SECRET, _PUBLIC))
-    if not secret.is_file():
-        return f"{_PUBLIC} is here without {_SECRET}; put its secret key beside it to sign" if public.exists() else ""
-    try:
-        if not has_password(secret):
-            return ""
-    except InputError:
-        return ""  # which is said when it is to sign
-    return (
-        f"{_SECRET} has a password, which is asked for at a terminal alone, never by a page; publish there with --sign "
-        f"{_SECRET}, or here without a signature"
-    )
+    is_lost = public.exists() and not secret.is_file()
+    return f"{_PUBLIC} is here without {_SECRET}; put its secret key beside it to sign" if is_lost else ""
 
 
 def verify(window: Window, request: Request) -> Response:
-    """Check a release from its files alone, as `marginals verify` does; with the public key where there is one."""
+    """Check a release from its files alone, as `marginals verify` does; with the public key if there is one."""
     return _verified(window, _chosen(window, request))
 
 
@@ -246,7 +217,7 @@ def attack(window: Window, request: Request) -> Response:
 
 def _begun(window: Window, name: str, command: list[str], sentence: str, wait: float) -> Response:
     job = window.jobs.command(command[0], command)
-    window.say(sentence, job.shown)
+    window.say(sentence, job.command)
     job.done.wait(wait)
     return window.back(f"/publish?release={quote(name)}")
 

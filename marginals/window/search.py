@@ -1,135 +1,76 @@
-"""Search: looks for releases in the background, keeps what it finds side by side, and shows what stood in the way."""
+"""Search: looks for releases in the background, keeps results side by side, and shows the obstacles."""
 
-from collections.abc import Mapping
-from typing import Any, TypeAlias
+import shutil
+from urllib.parse import urlencode
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
-from checks.diversity.registry import parse_diversity
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
 from marginals.say.decision import decision_lines, useful_line
 from marginals.steward import AS_THE_REST
-from marginals.tables.attribute import FITTED, Role
 from marginals.window.candidates import Candidate
 from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import SEARCH, Job
 from marginals.window.policy import QUESTIONS
-from marginals.window.project import attribute_in, put, section
 from marginals.window.rendering import TIMES
 from marginals.window.window import Window
 
 
 def show(window: Window, _request: Request) -> Response:
-    """The page."""
-    candidates, settings = window.candidates.all(), window.file.plain
-    config, found, job = window.config(), window.candidates.found(), window.jobs.latest(SEARCH)
-    analyses = config.policy.analyses
-    pairs = [each.attributes for each in analyses if len(each.attributes) == 2 and each.weight > AS_THE_REST]
-    asked = [(first, second, _state_of((first, second), job, found)) for first, second in pairs]
+    """Return the page."""
+    candidates, settings, config = window.candidates.all(), window.file.plain, window.config()
+    current, wishes, job = window.candidates.current(), config.policy.analyses, window.jobs.latest(SEARCH)
+    pairs = [wish.attributes for wish in wishes if len(wish.attributes) == 2 and wish.weight > AS_THE_REST]
+    questions = [(*pair, _state_of(pair, job, current)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
         job=job,
-        candidates=[
-            (candidate, window.candidates.changes(candidate), remedies(candidate), _lines_of(candidate))
-            for candidate in reversed(candidates)
-        ],
-        found=found,
-        useful="" if found is None or found.decision is None else useful_line(found.decision),
+        candidates=[(c, window.candidates.changes(c), _obstacles(c), _lines(c)) for c in reversed(candidates)],
+        found=current,
+        useful=useful_line(current.decision) if current and current.decision else "",
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
-        questions=[*asked, *[("", "", "")] * max(QUESTIONS - len(asked), 1)],
-        others=[TIMES.join(each.attributes) for each in analyses if each.attributes not in pairs],
+        questions=[*questions, *[("", "", "")] * max(QUESTIONS - len(questions), 1)],
+        others=[TIMES.join(wish.attributes) for wish in wishes if wish.attributes not in pairs],
         presets=list(PRESETS.values()),
         preset=preset_of(config.policy),
     )
 
 
-def _state_of(pair: tuple[str, str], job: Job | None, found: Candidate | None) -> str:
-    """Return what became of a question: its kind in what was found, or whether the search that runs has answered it."""
+def _state_of(pair: tuple[str, ...], job: Job | None, candidate: Candidate | None) -> str:
+    """Return the kind of a question in what was found, or whether the search that runs has answered it so far."""
     if job is not None and job.runs:
-        is_told = frozenset(pair) in job.answered
-        return "" if not is_told else "ahead" if job.answered[frozenset(pair)] else "behind"
-    kinds = {} if found is None or found.pairs is None else found.pairs.kinds
-    return kinds.get(pair, "unpublished" if found else "")
+        if job.answered is None or frozenset(pair) not in job.questions:
+            return ""
+        return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
+    return "" if candidate is None else candidate.kinds.get((pair[0], pair[1]), "unpublished")
 
 
-def _lines_of(candidate: Candidate) -> list[str]:
+def _lines(candidate: Candidate) -> list[str]:
     decision = candidate.decision
-    return [] if decision is None else list(decision_lines(decision, f"Candidate {candidate.number}"))
+    return [*decision_lines(decision, f"Candidate {candidate.number}")] if decision else []
 
 
-def _wanted(candidate: Candidate) -> list[dict[str, Any]]:
-    return list(candidate.answer.get("wanted", []))
-
-
-Button: TypeAlias = tuple[str, dict[str, str]]
-"""The text of a button, and the fields of its form."""
-
-
-def remedies(candidate: Candidate) -> list[tuple[str, list[Button]]]:
-    """Obstacles in sentences, each with buttons. None of them weakens a demand of privacy by itself."""
-    answer, settings = candidate.answer, candidate.settings
-    blocked: list[tuple[str, list[Button]]] = []
-    for name, reason in answer.get("unpublished", {}).items():
-        blocked.append((f"Nothing is published of {name}: {reason}", _for_attribute(settings, name)))
+def _obstacles(candidate: Candidate) -> list[tuple[str, str, str]]:
+    """Return obstacles in sentences, each with the page where it can be moved and the text of the link, if there is one."""
+    answer, remedies = candidate.answer, candidate.answer.get("remedies", {})
+    obstacles = [
+        (f"Nothing is published of {name}: {reason}", f"/levels?{urlencode({'attribute': name})}", f"Levels of {name}")
+        for name, reason in answer.get("unpublished", {}).items()
+    ]
     for reason, moves in list((answer.get("binding") or {}).items())[:4]:
-        moved = "move that would tell more was" if moves == 1 else "moves that would tell more were"
-        blocked.append((f"{moves:,} {moved} refused at the end: {reason}", []))
+        refused = "move that would tell more was" if moves == 1 else "moves that would tell more were"
+        obstacles.append((f"{moves:,} {refused} refused at the end: {reason}", "", ""))
     if candidate.error:
-        blocked.append((candidate.error, _for_error(settings, answer.get("remedies", {}))))
-    for table in _wanted(candidate):
+        place = ("/policy", "Choose a policy") if "diversity" in remedies else ("/table/text", "Edit the config")
+        obstacles.append((candidate.error, *(place if remedies else ("", ""))))
+    for table in answer.get("wanted", []):
         if table.get("obstacle"):
-            blocked.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", []))
-    return blocked
-
-
-def _for_attribute(settings: Mapping[str, Any], name: str) -> list[Button]:
-    stated = settings.get("attributes", {}).get(name, {})
-    leave_out = (f"Leave {name} out", {"remedy": "ignore", "attribute": name})
-    if stated.get("ladder") in FITTED or stated.get("role") == Role.SENSITIVE.value:
-        return [leave_out]
-    return [(f"Fit the levels of {name} to the table", {"remedy": "fit", "attribute": name}), leave_out]
-
-
-def _for_error(settings: Mapping[str, Any], remedies: Mapping[str, Mapping[str, str]]) -> list[Button]:
-    buttons: list[Button] = []
-    if proposed := remedies.get("diversity"):
-        about = f" of {proposed['attribute']}" if proposed["attribute"] else ""
-        buttons.append((f"Demand {proposed['demand']}{about}", {"remedy": "diversity", **proposed}))
-    if "base" in remedies:
-        buttons.append(("Search without a base table", {"remedy": "base"}))
-    if "time" in remedies:
-        seconds = 2 * float(settings.get("search", {}).get("time_limit", 60.0))
-        buttons.append((f"Search for {seconds:g} seconds", {"remedy": "time", "seconds": f"{seconds:g}"}))
-    return buttons
-
-
-def mend(window: Window, request: Request) -> Response:
-    """Make the remedy that a button stands for."""
-    form, kind = request.form, request.form.get("remedy", "")
-    name, demand = form.get("attribute", ""), form.get("demand", "")
-    settings: dict[str, tuple[tuple[str, ...], object]] = {
-        "fit": (("attributes", name, "ladder"), "fitted"),
-        "ignore": (("attributes", name, "role"), "ignored"),
-        "diversity": (("privacy", "diversity", name) if name else ("privacy", "diversity"), demand),
-        "base": (("base", "table"), "none"),
-        "time": (("search", "time_limit"), form.get("seconds", 60.0, type=float)),
-    }
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        if kind not in settings:
-            raise InputError("there is no such remedy")
-        (*above, key), value = settings[kind]
-        if kind in ("fit", "ignore"):
-            attribute_in(document, name)
-        elif kind == "diversity":
-            _ = parse_diversity(demand)
-        put(section(document, *above), key, value)
-
-    return window.edit(request, change, "/search", sentence="The remedy is written. Search again to see what it does.")
+            obstacles.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", "", ""))
+    return obstacles
 
 
 def start(window: Window, _request: Request) -> Response:
@@ -151,7 +92,7 @@ def take(window: Window, request: Request, number: int) -> Response:
 
 def drop(window: Window, _request: Request, number: int) -> Response:
     """Forget a candidate."""
-    window.candidates.drop(_candidate(window, number).number)
+    shutil.rmtree(_candidate(window, number).folder, ignore_errors=True)
     return window.back("/search")
 
 
@@ -174,7 +115,6 @@ def _candidate(window: Window, number: int) -> Candidate:
 ROUTES = (
     ("GET", "/search", show),
     ("POST", "/search", start),
-    ("POST", "/search/remedy", mend),
     ("POST", "/search/<int:number>/take", take),
     ("POST", "/search/<int:number>/drop", drop),
     ("GET", "/search/<int:number>/<page>", report),

@@ -1,12 +1,9 @@
 """Serving a window on this machine alone: which page or action an address stands for."""
 
 import contextlib
-import io
-import socket
 import sys
 import tempfile
 import threading
-import time
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -38,9 +35,6 @@ _AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)
 ROUTES: Routes = (*_STEWARD_ROUTES, *explore.ROUTES)
 """Method, address, and what answers it."""
 
-_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
-"""Methods that are printed by their names; another may hold anything."""
-
 
 class Application:
     """A window as a WSGI application."""
@@ -52,7 +46,6 @@ class Application:
             ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
             ("POST", "/jobs/<int:number>/stop", _stop_job),
-            ("POST", "/jobs/<int:number>/keep", _keep_job),
             ("POST", "/stop", _stop),
         )
         self._map = Map(
@@ -62,7 +55,7 @@ class Application:
         )
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
-        """Answer a request, as WSGI has it."""
+        """Answer a request by WSGI."""
         request = Request(self.window.gate.below_root(environ))
         request.max_content_length = LARGEST_FORM
         request.max_form_memory_size = LARGEST_FORM
@@ -78,8 +71,7 @@ class Application:
         except Exception:  # such as a form that is too large: whoever sent it gets no page of the window
             refusal = "The request cannot be read."
         if refusal:
-            method = request.method if request.method in _METHODS else "another method"
-            print(f"refused: {method}: {refusal}", file=sys.stderr)
+            print(f"refused: {refusal}", file=sys.stderr)
             return _bare("Refused", 403, refusal)
         try:
             if gate.enters(request):
@@ -129,20 +121,10 @@ def _stop_job(window: Window, request: Request, number: int) -> Response:
     return window.back(_own_page(request))
 
 
-def _keep_job(window: Window, request: Request, number: int) -> Response:
-    job = window.jobs.get(number)
-    if job is not None and not job.can_keep:
-        window.say("Nothing is found yet that could be kept.", is_problem=True)
-    elif job is not None:
-        job.keep()
-        job.done.wait(3)
-    return window.back(_own_page(request))
-
-
 def _stop(window: Window, _request: Request) -> Response:
     window.stopping.set()
-    said = "What was written stays. Open it again with: marginals open."
-    return _bare("The window is closed", 200, said, root=window.gate.root)
+    sentence = "What was written stays. Open it again with: marginals open."
+    return _bare("The window is closed", 200, sentence, root=window.gate.root)
 
 
 def _begun(sentence: str) -> str:
@@ -157,138 +139,47 @@ def _own_page(request: Request) -> str:
     return f"/{step}" if step in dict(STEPS) else "/"
 
 
-ADDRESS = "127.0.0.1"
-
 _PAGE = "open.html"
 """The page that sends the browser to the window."""
 
-_PATIENCE = 30.0
-"""Seconds that a connection may say nothing before it is closed."""
-
-_WHOLE = 30.0
-"""Seconds that a whole request may take to arrive, however steadily it trickles in."""
-
-_MOST = 100
-"""Connections at once."""
-
-_TRIES = 10
-"""Attempts to make room for another one."""
-
-
-class _Arriving(io.RawIOBase):
-    """Input of a connection; each request must arrive in time. Raises TimeoutError if it does not."""
-
-    def __init__(self, connection: socket.socket, patience: float) -> None:
-        self._connection, self._patience = connection, patience
-        self._until: float | None = None
-
-    def readable(self) -> bool:
-        return True
-
-    def begin(self) -> None:
-        """From now on another request is waited for; its time begins with its first byte."""
-        self._until = None
-
-    def readinto(self, buffer: Any) -> int:
-        remaining = self._patience if self._until is None else self._until - time.monotonic()
-        if remaining <= 0:
-            raise TimeoutError
-        self._connection.settimeout(min(remaining, self._patience))
-        try:
-            size = self._connection.recv_into(buffer)
-        finally:
-            self._connection.settimeout(self._patience)
-        if self._until is None:
-            self._until = time.monotonic() + _WHOLE
-        return size
-
 
 def _log_failures(self: object, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG001 - as Werkzeug has it
-    # what was asked may be about people, and a traceback may hold it
-    if type == "error":
+    if type == "error":  # without its traceback, which may hold what was asked about people
         print("failed: a request could not be answered", file=sys.stderr)
 
 
 class _QuietHandler(WSGIRequestHandler):
-    """Logs nothing: an address may hold the token, and what was asked about people."""
+    """Handler that logs no address and no request: these may hold the token, and what was asked about people."""
 
-    server: "_Server"
     server_version, sys_version = "marginals", ""
-    timeout = _PATIENCE
-
-    def setup(self) -> None:
-        """Read the connection within bounds of time."""
-        super().setup()
-        self.rfile.close()
-        self._arriving = _Arriving(self.connection, self.timeout)
-        self.rfile = io.BufferedReader(self._arriving)
-
-    def handle_one_request(self) -> None:
-        """Answer a request, for whose whole there is so much time."""
-        self._arriving.begin()
-        self.server.idle[self.connection] = None
-        super().handle_one_request()
-
-    def run_wsgi(self) -> None:
-        """Answer a request whose head is there, unless its connection was closed for another one."""
-        if self.server.idle.pop(self.connection, False) is None:
-            super().run_wsgi()
+    timeout = 30.0
+    """Seconds that a connection may say nothing before it is closed."""
 
     log = _log_failures
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:  # noqa: ARG002
-        """Answer what is no request; without repeating what was sent."""
+        """Answer a malformed request, without repeating what was sent."""
         super().send_error(code, "refused", "")
 
 
 class _Server(ThreadedWSGIServer):
-    """A thread for each request, up to a number; none keeps the program from ending."""
+    """A thread for each request; none keeps the program from ending."""
 
     daemon_threads = True
     block_on_close = False
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        self._room = threading.BoundedSemaphore(_MOST)
-        self.idle: dict[Any, None] = {}
-        """Connections that have not brought a request yet, or none since the last one; the first has waited longest."""
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        """Begin to answer in a thread. Where there are too many connections, an idle one is closed; else this one."""
-        if self._room.acquire(blocking=False) or any(self._made_room() for _ in range(_TRIES)):
-            self.idle[request] = None
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def _made_room(self) -> bool:
-        for idle in list(self.idle)[:1]:
-            if self.idle.pop(idle, False) is None:
-                with contextlib.suppress(OSError):
-                    idle.shutdown(socket.SHUT_RDWR)
-        return self._room.acquire(timeout=0.1)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, in the thread, and make room again."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self.idle.pop(request, None)
-            self._room.release()
-
     log = _log_failures
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that went away is nothing to speak of."""
+        """Say nothing of a browser that went away."""
 
 
 def serve(project: Project, announce: Callable[[str], None]) -> None:
-    """Serve a window on a project, at a free port and in a browser, until it is stopped by its button, or by a signal.
+    """Serve a window on a project, at a free port and in a browser, until its button or a signal stops it.
 
-    announce: told the address once it can be asked. Raises InputError where another window has the project.
+    announce: called with the address once it can be asked. Raises InputError if another window has the project.
     """
     with project.held():
-        server: BaseWSGIServer = _Server(ADDRESS, 0, _refusing, _QuietHandler)
+        server: BaseWSGIServer = _Server("127.0.0.1", 0, _refuse, _QuietHandler)
         gate = Gate(server.server_port)
         window = Window(project, gate)
         server.app = Application(window)
@@ -297,7 +188,7 @@ def serve(project: Project, announce: Callable[[str], None]) -> None:
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
-            with _shown(project, gate.address):
+            with _browser_open(project, gate.address):
                 window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:
@@ -307,17 +198,16 @@ def serve(project: Project, announce: Callable[[str], None]) -> None:
             server.server_close()
 
 
-def _refusing(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 - before there is a window
+def _refuse(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 - before there is a window
     start_response("503 Service Unavailable", [])
     return []
 
 
 @contextlib.contextmanager
-def _shown(project: Project, address: str) -> Iterator[None]:
-    """Open a browser by a page that only its owner may read: the command line of a browser can be seen by everybody.
+def _browser_open(project: Project, address: str) -> Iterator[None]:
+    """Open a browser by a page that only its owner may read, because everybody can see the command line of a browser.
 
-    The page is there while this lasts; in the folder for temporary files where there is a release alone, which may lie
-    where nothing can be written.
+    The page is there while this lasts. For a release alone it is in the folder for temporary files.
     """
     folder = tempfile.TemporaryDirectory() if project.config is None else contextlib.nullcontext(project.private)
     with folder as place:

@@ -1,7 +1,6 @@
-"""The table: its columns with their roles, whose rows they are, and what the table itself gives away."""
+"""The table: its columns with their roles, and whose rows they are."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import tomlkit
@@ -9,12 +8,10 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.config.questions import guesses_in, questions_of, without_question
 from marginals.errors import InputError
-from marginals.say.table import assessment_lines, reidentification_lines
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.people import columns_of
 from marginals.window.project import OlderVersionError, keep_diversity, put, section, sensitive_in
-from marginals.window.rendering import FieldError
-from marginals.window.window import NAMES_PEOPLE, Window
+from marginals.window.window import Window
 from models.errors import MarginalsError
 
 PILES = {
@@ -23,49 +20,42 @@ PILES = {
     Role.SENSITIVE: ("Nobody should learn it", "protected"),
     Role.IGNORED: ("Left out", "not in the release"),
 }
-"""What the roles mean, in the order of the page."""
+"""Meanings of the roles, in the order of the page."""
 
 
 def show(window: Window, request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     if not window.file.path.exists():
         job = window.jobs.latest("init")
         return window.page("begin.html", "table", table=window.project.table, job=job)
-    if window.file.problem() is not None:
+    if window.file.problem():
         return show_text(window, request)
-    columns, assessed = window.counting.columns(), window.counting.assessed()
-    table = window.counting.table(0)
-    config = window.config()
-    counted, attributes = columns.value or {}, config.source.attributes
+    columns, table = window.counting.columns(), window.counting.table(0)
+    config, counted = window.config(), columns.value or {}
+    attributes = config.source.attributes
     reasons = guesses_in(window.file.text, attributes)
     rows = list[dict[str, Any]]()
     for name in dict.fromkeys([*counted, *attributes]):
         attribute, counts = attributes.get(name, Attribute("ignored")), counted.get(name)
         if counts is not None and attribute.role is Role.IDENTIFIER:
-            counts = replace(counts, kind=NAMES_PEOPLE, values=())
+            counts = counts._replace(kind="values, which name people", values=())
         why = reasons[name].why if name in reasons else ""
         rows.append({"name": name, "attribute": attribute, "counts": counts, "why": why})
-    used = {name: attributes.get(name, Attribute("ignored")).role for name in dict.fromkeys([*counted, *attributes])}
-    value = assessed.value
-    risks: list[str] = []
-    if value is not None:
-        risks = [*assessment_lines(value.assessment), *reidentification_lines(value.reidentification, value.uniqueness)]
     return window.page(
         "table.html",
         "table",
         columns=rows,
         counts=table.value,
         roles=[role.value for role in Role],
-        piles=[(role.value, *PILES[role], [name for name in used if used[name] is role]) for role in PILES],
+        piles=[
+            (role.value, *PILES[role], [row["name"] for row in rows if row["attribute"].role is role]) for role in PILES
+        ],
         person=" + ".join(config.source.unit.columns),
         one_row=config.source.one_row or "first",
         rows_per_person=config.source.rows_per_person,
-        assessed=assessed,
-        risks=risks,
         values_of={row["name"]: row["counts"].values for row in rows if row["counts"] is not None},
         problem=columns.problem or table.problem,
-        awaited=columns.is_awaited or table.is_awaited or assessed.is_awaited,
-        title=config.imprint.title,
+        awaited=columns.is_awaited or table.is_awaited,
         asked=questions_of((name, guess.question, attributes[name].role) for name, guess in config.unconfirmed.items()),
         unconfirmed=bool(config.unconfirmed),
         missing=", ".join(f'"{token}"' for token in config.source.missing),
@@ -80,7 +70,7 @@ def begin(window: Window, _request: Request) -> Response:
         raise InputError("there is a config already")
     config = window.file.path
     job = window.jobs.command("init", ["init", table.name, "--out", config.name])
-    window.say("The program reads the table.", job.shown)
+    window.say("The program reads the table.", job.command)
     job.done.wait(20)
     if job.state == "failed":
         window.say(job.sentence, is_problem=True)
@@ -94,8 +84,8 @@ def save_roles(window: Window, request: Request) -> Response:
     form, attributes = request.form, window.config().source.attributes
     moved = dict.fromkeys(form.getlist("column"), form.get("to", ""))
     roles = moved or {key.removeprefix("role:"): value for key, value in form.items() if key.startswith("role:")}
-    if not set(roles.values()) <= (known := {role.value for role in Role}):
-        raise InputError(f"a role is one of {', '.join(sorted(known))}")
+    if not set(roles.values()) <= (names_of_roles := {role.value for role in Role}):
+        raise InputError(f"a role is one of {', '.join(sorted(names_of_roles))}")
 
     def change(document: tomlkit.TOMLDocument) -> None:
         _give_roles(document, roles)
@@ -146,7 +136,7 @@ def save_unit(window: Window, request: Request) -> Response:
     person, keep = request.form.get("person", ""), request.form.get("keep", "")
     most = request.form.get("most", "").strip()
     if keep == "most" and not most.isdecimal():
-        raise FieldError("most", "say how many rows of a person are kept at most, as a whole number")
+        raise InputError("say how many rows of a person are kept at most, as a whole number").about("most")
 
     def change(document: tomlkit.TOMLDocument) -> None:
         data = section(document, "data")
@@ -168,15 +158,9 @@ def save_unit(window: Window, request: Request) -> Response:
 
 
 def show_text(window: Window, request: Request) -> Response:
-    """The config as text; a text that cannot be read is shown with its error at its line."""
+    """Return the config as text; of a text that cannot be read it says the reason."""
     text = request.form.get("text") or window.file.text
-    problem = window.file.problem(text)
-    lines = text.splitlines()
-    around = []
-    if problem is not None and problem.line is not None:
-        first = max(problem.line - 3, 1)
-        around = [(number, lines[number - 1]) for number in range(first, min(problem.line + 2, len(lines)) + 1)]
-    return window.page("text.html", "table", text=text, problem=problem, around=around)
+    return window.page("text.html", "table", text=text, problem=window.file.problem(text))
 
 
 def save_text(window: Window, request: Request) -> Response:

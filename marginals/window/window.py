@@ -1,15 +1,15 @@
-"""A window on a project: its state, what its pages stand on, and counts that are worked out in the background."""
+"""A window on a project: its state, the frame of its pages, and counts that are worked out in the background."""
 
 import contextlib
 import json
 import threading
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from werkzeug.utils import redirect
 from werkzeug.wrappers import Request, Response
@@ -17,11 +17,10 @@ from werkzeug.wrappers import Request, Response
 from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
-from marginals.publishing.single_tables import Assessed, assess
 from marginals.tables.attribute import Codebook, Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
-from marginals.window.candidates import Candidate, Candidates
+from marginals.window.candidates import Candidates
 from marginals.window.gate import Gate
 from marginals.window.jobs import JobList
 from marginals.window.project import Change, ConfigFile, OlderVersionError, Project, changed_since, releases_in
@@ -32,9 +31,6 @@ Value = TypeVar("Value")
 
 WAIT = 0.15
 """Seconds that a page waits for counts before it is shown without them."""
-
-NAMES_PEOPLE = "values, which name people"
-"""The kind of a column of which nothing else is told."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +43,7 @@ class CountingResult(Generic[Value]):
 
     @property
     def is_awaited(self) -> bool:
-        """Whether it is being worked out."""
+        """True while it is being worked out."""
         return not self.problem and (self.value is None or not self.current)
 
 
@@ -55,8 +51,7 @@ _FEW_VALUES = 8
 """Values of a column that a question names, at most."""
 
 
-@dataclass(frozen=True)
-class ColumnCounts:
+class ColumnCounts(NamedTuple):
     """A column of the table: rows without a value, how many values there are, and how many of them are rare.
 
     values: the most frequent ones of few, in words, none of which is rare.
@@ -79,62 +74,39 @@ class Counting:
         self._values: dict[str, Any] = {}
         self._lock = threading.Lock()
 
-    def warm(self) -> None:
-        """Begin with all counts, before anybody asks for them."""
-        for ask in (self.table, self.columns, self.assessed):
-            ask(0)
-
     def table(self, wait: float = WAIT) -> CountingResult[Table]:
-        """The table as publishing would read it."""
-        return self._asked(lambda config: config.read_table(), wait, "table")
+        """Return the table as publishing would read it."""
+        return self._result("table", wait)
 
     def columns(self, wait: float = WAIT) -> CountingResult[dict[str, ColumnCounts]]:
-        """The columns of the file by name."""
-        return self._asked(_columns, wait, "columns")
-
-    def assessed(self, wait: float = 0.0) -> CountingResult[Assessed]:
-        """Risks of the table itself, as `marginals assess` tells them."""
-        self.table(0)  # which is counted before, in the one thread
-
-        def work(config: Config) -> Assessed:
-            counted = self._counted("table", _key(config, "table"))
-            table = None if counted is None else counted.value
-            return assess(
-                config.read_table() if table is None else table, config.policy, None, config.read_population()
-            )
-
-        return self._asked(work, wait, "assess")
+        """Return the columns of the file by name."""
+        return self._result("columns", wait)
 
     def close(self) -> None:
         """Begin nothing more."""
         self._pool.shutdown(wait=False, cancel_futures=True)
 
-    def _asked(self, work: Callable[[Config], Any], wait: float, kind: str) -> CountingResult[Any]:
+    def _result(self, kind: str, wait: float) -> CountingResult[Any]:
+        earlier = self._values.get(kind)
         try:
             config = self._config.read()
         except MarginalsError as error:
-            return CountingResult(self._values.get(kind), False, str(error))
+            return CountingResult(earlier, False, str(error))
         key = _key(config, kind)
         with self._lock:
-            asked, future = self._latest.get(kind, ("", None))
-            if future is None or asked != key:
+            key_before, future = self._latest.get(kind, ("", None))
+            if future is None or key_before != key:
                 if future is not None:
                     future.cancel()
-                future = self._pool.submit(self._work, kind, config, work)
+                future = self._pool.submit(self._count, kind, config)
                 self._latest[kind] = key, future
-        if wait:
-            with contextlib.suppress(TimeoutError, CancelledError):
-                future.result(timeout=wait)
-        return self._counted(kind, key) or CountingResult(self._values.get(kind), False)
+        with contextlib.suppress(TimeoutError, CancelledError):
+            return future.result(timeout=wait)
+        return CountingResult(earlier, False)
 
-    def _counted(self, kind: str, key: str) -> CountingResult[Any] | None:
-        asked, future = self._latest.get(kind, ("", None))
-        is_there = future is not None and asked == key and future.done() and not future.cancelled()
-        return future.result() if future is not None and is_there else None
-
-    def _work(self, kind: str, config: Config, work: Callable[[Config], Any]) -> CountingResult[Any]:
+    def _count(self, kind: str, config: Config) -> CountingResult[Any]:
         try:
-            self._values[kind] = value = work(config)
+            self._values[kind] = value = config.read_table() if kind == "table" else _columns(config)
         except MarginalsError as error:
             return CountingResult(problem=str(error))
         except MemoryError:
@@ -144,15 +116,11 @@ class Counting:
 
 def _key(config: Config, kind: str) -> str:
     source = config.source
-    parts: dict[str, tuple[object, ...]] = {
-        "table": (source, config.k),
-        "assess": (source, config.policy, config.population),
-        "columns": (source.origin, source.form, source.missing, source.decimal, Codebook.of(source.attributes)),
-    }
-    digest = sha256(repr((kind, parts[kind])).encode())
+    of_columns = (source.origin, source.form, source.missing, source.decimal, Codebook.of(source.attributes))
+    digest = sha256(repr((source, config.k) if kind == "table" else of_columns).encode())
     for file in (file for read in config.reads if read != config.path for file in files_at(read)):
-        told = file.stat()
-        digest.update(f"{file}:{told.st_mtime_ns}:{told.st_size};".encode())
+        status = file.stat()
+        digest.update(f"{file}:{status.st_mtime_ns}:{status.st_size};".encode())
     return digest.hexdigest()
 
 
@@ -177,18 +145,15 @@ def _columns(config: Config) -> dict[str, ColumnCounts]:
 
 
 def sensitive_of(config: Config) -> list[str]:
-    """The sensitive columns that are used."""
+    """Return the sensitive columns that are used."""
     return [name for name, attribute in config.source.used.items() if attribute.role is Role.SENSITIVE]
 
 
-def undemanded_of(config: Config) -> dict[str, list[str]]:
+def _undemanded(config: Config) -> dict[str, list[str]]:
     """Return sensitive columns without a demand: `silent`, or on purpose `exposed`."""
     sensitive = sensitive_of(config)
-    silent = config.policy.silent_on(sensitive)
-    return {
-        "silent": [*silent],
-        "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent],
-    }
+    silent = [*config.policy.silent_on(sensitive)]
+    return {"silent": silent, "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent]}
 
 
 class State(Enum):
@@ -197,25 +162,6 @@ class State(Enum):
     DONE = "done"
     STALE = "to be done again: something has changed since"
     OPEN = "open"
-
-
-def states(
-    project: Project, config: Config, settings: Mapping[str, Any], candidates: Sequence[Candidate], *, is_chosen: bool
-) -> dict[str, State]:
-    """Return the state of each step by its key. settings: the keys of the config. is_chosen: whether the policy was."""
-    written = releases_in(project)
-    fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
-    counts = (config.policy.least(key) for key in ("k_link", "k_combinatorial", "min_cell"))
-    silent = config.policy.silent_on(sensitive_of(config))
-    has_demand = any(counts) or bool(config.policy.diversity)
-    changed = bool(written) and bool(changed_since(project, config, written[0]))
-    published = State.OPEN if not written else State.STALE if changed else State.DONE
-    return {
-        "table": State.OPEN if config.unconfirmed else State.DONE,
-        "policy": State.DONE if is_chosen and has_demand and not silent else State.OPEN,
-        "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
-        "publish": published,
-    }
 
 
 STEPS = (
@@ -227,23 +173,14 @@ STEPS = (
 """The screens in the order of work."""
 
 BEHIND = (("levels", "Levels"), ("explore", "Explore"))
-"""Pages beside them."""
+"""Further pages."""
 
 
-_CHOSEN = "chosen"
-"""The file with the digest of the policy that somebody chose."""
-
-
-def _digest(settings: object) -> str:
-    return sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class FlashMessage:
-    """A sentence for the next page. shown: the command or edit that it is about. is_problem: whether something failed."""
+class FlashMessage(NamedTuple):
+    """A sentence for the next page. command: the command or edit that it is about. is_problem: whether something failed."""
 
     sentence: str
-    shown: str = ""
+    command: str = ""
     is_problem: bool = False
 
 
@@ -254,7 +191,7 @@ class Window:
         self.project, self.gate = project, gate
         self.jobs = JobList(project.folder)
         self.stopping = threading.Event()
-        self._said: deque[FlashMessage] = deque(maxlen=8)
+        self._messages: deque[FlashMessage] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
         self._refused: dict[str, Form] = {}
         if project.config is not None:
@@ -264,7 +201,7 @@ class Window:
 
     @property
     def has_config(self) -> bool:
-        """Whether there is a config, be it one with errors."""
+        """True if there is a config, be it one with errors."""
         return self.project.config is not None and self.project.config.exists()
 
     @property
@@ -275,30 +212,31 @@ class Window:
         return None
 
     def config(self) -> Config:
-        """The config as it is now. Raises InputError where it cannot be read."""
+        """Return the config as it is now. Raises InputError if it cannot be read."""
         return self.file.read()
 
     def begin(self) -> None:
-        """Prepare for the first page and the first click: both are worked at while the browser opens."""
+        """Begin all counts for the first page while the browser opens."""
         if self.has_config:
             self.candidates.clear_leftovers()
-            self.counting.warm()
+            self.counting.table(0)
+            self.counting.columns(0)
 
     def close(self) -> None:
-        """End all that is at work."""
+        """End all work."""
         self.jobs.stop()
         if self.project.config is not None:
             self.counting.close()
 
     def say(self, sentence: str, command: str = "", is_problem: bool = False) -> None:
         """Have the next page say something; a command or an edit is kept in the list of what was done."""
-        self._said.append(FlashMessage(sentence, command, is_problem))
+        self._messages.append(FlashMessage(sentence, command, is_problem))
         if command and not is_problem:
             self.done.append(command)
 
     def page(self, template: str, step: str, status: int = 200, /, **content: Any) -> Response:
-        """A page of the window."""
-        said = [self._said.popleft() for _ in range(len(self._said))]
+        """Return a page of the window."""
+        messages = [self._messages.popleft() for _ in range(len(self._messages))]
         version, config = self.file.version if self.has_config else "", self.readable
         refused, self._refused = self._refused, {}
         frame = {
@@ -308,8 +246,8 @@ class Window:
             "steps": STEPS if self.project.config is not None else BEHIND[-1:],
             "behind": BEHIND if self.has_config else (),
             "states": {} if config is None else self._states(config),
-            "protection": None if config is None else undemanded_of(config),
-            "said": said,
+            "protection": None if config is None else _undemanded(config),
+            "said": messages,
             "form_token": self.gate.form_token,
             "version": version,
             "form": lambda action: refused.get(action, Form(version)),
@@ -319,38 +257,49 @@ class Window:
         return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
 
     def _states(self, config: Config) -> dict[str, State]:
-        settings, chosen = self.file.plain, self.project.private / _CHOSEN
+        """Return the state of each step by its key."""
+        settings, chosen = self.file.plain, self.project.private / "chosen"
         is_chosen = chosen.is_file() and chosen.read_text() == _digest(settings.get("privacy"))
-        return states(self.project, config, settings, self.candidates.all(), is_chosen=is_chosen)
+        written, candidates, policy = releases_in(self.project), self.candidates.all(), config.policy
+        fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
+        has_demand = policy.diversity or any(map(policy.least, ("k_link", "k_combinatorial", "min_cell")))
+        is_ready = is_chosen and has_demand and not policy.silent_on(sensitive_of(config))
+        changed = written and changed_since(self.project, config, written[0])
+        return {
+            "table": State.OPEN if config.unconfirmed else State.DONE,
+            "policy": State.DONE if is_ready else State.OPEN,
+            "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
+            "publish": State.OPEN if not written else State.STALE if changed else State.DONE,
+        }
 
     def search(self) -> None:
         """Begin to search under the config as it is. Raises InputError if a search is at work."""
         if (running := self.jobs.latest("search")) is not None and running.runs:
             raise InputError("a search is at work; stop it, or wait until it is done")
         job = self.candidates.search()
-        self.say("The search is at work.", job.shown)
+        self.say("The search is at work.", job.command)
         job.done.wait(0.3)
 
     @property
     def is_refused(self) -> bool:
-        """Whether a form comes back to whoever sent it."""
+        """True if a form comes back to whoever sent it."""
         return bool(self._refused)
 
     def choose(self) -> None:
-        """Note that somebody chose the policy that stands there now."""
-        replace_file(self.project.private / _CHOSEN, _digest(self.file.plain.get("privacy")).encode(), PRIVATE)
+        """Note that somebody chose the policy that stands there now, by its digest."""
+        replace_file(self.project.private / "chosen", _digest(self.file.plain.get("privacy")).encode(), PRIVATE)
 
     def refuse(self, request: Request, sentence: str, back: str, error: MarginalsError | None = None) -> Response:
         """Go back to the page of a form, which says why it was refused and still holds what was typed.
 
-        error: what it was refused for, which may name a field; the sentence stands there too.
+        error: the reason, which may name a field; the sentence stands there too.
         """
         self._refused = {request.path: Form.refused(request.form.to_dict(flat=False), error, sentence)}
         self.say(sentence, is_problem=True)
         return self.back(back)
 
     def back(self, address: str) -> Response:
-        """Where to go after a form, so that loading a page again does nothing twice. address: below the root."""
+        """Redirect after a form, so that loading a page again does nothing twice. address: below the root."""
         return redirect(self.gate.root + address, code=303)
 
     def edit(
@@ -361,12 +310,9 @@ class Window:
         files: Mapping[str, bytes] | None = None,
         sentence: str = "Written.",
     ) -> Response:
-        """Edit the config as a form says, and go back to a page, which shows the edit and says a sentence.
-
-        What cannot be done is said there; what another edit came before is shown beside it.
-        """
+        """Edit the config as a form says, and go back to a page, which shows the edit or why there is none."""
         try:
-            written = self.file.edit(request.form.get("version", ""), change, dict(files or {}))
+            written = self.file.edit(request.form.get("version", ""), change, files)
         except OlderVersionError:
             raise
         except MarginalsError as error:
@@ -379,7 +325,11 @@ class Window:
         self.say(sentence if written else "Nothing changed.", written)
 
     def conflict(self, request: Request, error: OlderVersionError) -> Response:
-        """A page that says that another edit came first, with what stands there now, and a text that was typed."""
+        """Return a page that says that another edit came first, with the config as it is now and the text that was typed."""
         step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
-        shown = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:], "both": error.both}
-        return self.page("conflict.html", "", 409, **shown)
+        content = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:]}
+        return self.page("conflict.html", "", 409, **content, both=error.both)
+
+
+def _digest(settings: object) -> str:
+    return sha256(json.dumps(settings, sort_keys=True, default=str).encode()).hexdigest()

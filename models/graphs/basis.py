@@ -37,7 +37,7 @@ NO_LEVEL = -1
 """Level below all levels: no table is as fine."""
 
 
-class Kind(StrEnum):
+class BasisKind(StrEnum):
     """Degree to which published tables back an answer."""
 
     PUBLISHED = "published"
@@ -63,11 +63,7 @@ class Distinction:
     @classmethod
     def of_level(cls, hierarchy: Hierarchy, level: int) -> "Distinction | None":
         """Return the distinction between the values of a level; None if the level has one value only."""
-        if hierarchy.size(level) < 2:
-            return None
-        same = (other for other in range(hierarchy.height, level, -1) if hierarchy.size(other) == hierarchy.size(level))
-        several = (other for other in range(hierarchy.height, level, -1) if hierarchy.size(other) > 1)
-        return cls(next(same, level), next(several, level))
+        return cls.of_groups(hierarchy, 0, hierarchy.lift(0, level).astype(np.intp))
 
     @classmethod
     def of_groups(cls, hierarchy: Hierarchy, finest: int, groups: IndexArray) -> "Distinction | None":
@@ -119,18 +115,18 @@ class Basis:
     together.
     """
 
-    kind: Kind
+    kind: BasisKind
     margins: tuple[Margin, ...] = ()
     assumed: tuple[tuple[str, ...], ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.kind is Kind.ASSUMED) != bool(self.assumed):
+        if (self.kind is BasisKind.ASSUMED) != bool(self.assumed):
             raise ValueError(
                 f"an answer is assumed if and only if attributes are named, not {self.kind} with {self.assumed}"
             )
 
     def __bool__(self) -> bool:
-        return self.kind is not Kind.ASSUMED
+        return self.kind is not BasisKind.ASSUMED
 
     def as_json(self) -> dict[str, Any]:
         """Return the basis as plain values."""
@@ -141,7 +137,7 @@ class Basis:
         return f"Basis({'; '.join([self.kind.value, *groups, *map(str, self.margins)])})"
 
 
-CERTAIN = Basis(Kind.PUBLISHED)
+CERTAIN = Basis(BasisKind.PUBLISHED)
 """Basis of an answer that follows from the published counts, even if no single table shows it."""
 
 
@@ -162,9 +158,9 @@ def basis_of(margins: Iterable[Margin], distinctions: Mapping[str, Distinction])
         margin for margin in published if _all_at_most(margin, {a: d.separating_level for a, d in distinctions.items()})
     ]
     if not telling:
-        return Basis(Kind.ASSUMED, (), _untold_groups(published, distinctions))
+        return Basis(BasisKind.ASSUMED, (), _untold_groups(published, distinctions))
     settles = {a: d.constant_level for a, d in distinctions.items()}
-    kind = Kind.PUBLISHED if any(_all_at_most(margin, settles) for margin in telling) else Kind.SUPPORTED
+    kind = BasisKind.PUBLISHED if any(_all_at_most(margin, settles) for margin in telling) else BasisKind.SUPPORTED
     return Basis(kind, _finest([Margin({a: margin[a] for a in distinctions}) for margin in telling]))
 
 
@@ -179,7 +175,7 @@ def bases_of_pairs(
             yield (a, b), basis_of(both, {a: distinctions[a], b: distinctions[b]})
         else:
             untold = tuple((attribute,) for attribute in (a, b) if not telling[attribute])
-            yield (a, b), Basis(Kind.ASSUMED, (), untold or ((a, b),))
+            yield (a, b), Basis(BasisKind.ASSUMED, (), untold or ((a, b),))
 
 
 def _all_at_most(margin: Margin, levels: Mapping[str, int]) -> bool:

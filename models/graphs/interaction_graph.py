@@ -266,13 +266,7 @@ def describe(move: Move, graph: InteractionGraph) -> str:
 def elimination_cliques(
     sets: Iterable[Set[str]], allowed: Callable[[Set[str]], bool] | None = None
 ) -> list[frozenset[str]] | None:
-    """Return the cliques of `eliminated` for sets of names.
-
-    >>> [sorted(clique) for clique in elimination_cliques([{"a", "b"}, {"b", "c"}, {"c", "d"}, {"a", "d"}])]
-    [['a', 'b', 'd'], ['b', 'c', 'd']]
-    >>> elimination_cliques([{"a", "b"}, {"b", "c"}, {"a", "c"}], lambda clique: len(clique) < 3) is None
-    True
-    """
+    """Return the cliques of `eliminated` for sets of names."""
     name_sets = list(sets)
     names = sorted(set().union(*name_sets))
     place = {name: i for i, name in enumerate(names)}
@@ -291,9 +285,6 @@ def eliminated(sets: Iterable[Mask], allowed: Callable[[Mask], bool] | None = No
     allowed: the condition on each clique. Vertices are eliminated in the order that adds the fewest edges among
     allowed cliques, ties by number. The result holds all maximal cliques, and perhaps subsets of them. O(vertices^4).
     None proves nothing.
-
-    >>> [bin(clique) for clique in eliminated([0b0011, 0b0110, 0b1100, 0b1001])]
-    ['0b1011', '0b1110']
     """
     closed: dict[int, Mask] = {}  # each vertex and its neighbours
     remaining = 0

@@ -39,11 +39,7 @@ def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
 
 
 def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
-    """Run Prim's algorithm from the first clique; return the order in which cliques join, and the place of each parent
-    or -1.
-
-    Of equal overlaps the earlier clique joins, and it joins the one that joined first.
-    """
+    """Run Prim's algorithm from the first clique; return the order in which cliques join, and the place of each parent."""
     overlaps, parents = [0] * len(cliques), [-1] * len(cliques)
     order: list[int] = []
     waiting = list(range(len(cliques)))
@@ -201,12 +197,6 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         cliques = maximal
 
 
-def sides(graph: InteractionGraph, first: int, second: int) -> tuple[Mask, Mask]:
-    """Return the vertices connected with each of two once the other and their common neighbours are gone."""
-    shared = graph.neighbors[first] & graph.neighbors[second]
-    return graph.reached(first, shared | 1 << second), graph.reached(second, shared | 1 << first)
-
-
 # Independences. For a separator S of the junction tree, let C_1 .. C_m be the connected parts of the interaction graph
 # without S. They are mutually independent given S (global Markov property: Lauritzen, Graphical Models, Prop. 3.19).
 # These statements are the whole model: along a perfect sequence, what a clique adds is independent of what came before it
@@ -222,14 +212,7 @@ class Independence:
 
 
 def independences(tree: JunctionTree) -> tuple[Independence, ...]:
-    """Return one independence statement per distinct separator, smaller ones first; the junction tree does not matter.
-
-    >>> from models.tables.hierarchy import Domain
-    >>> from models.tables.hierarchy import Hierarchy
-    >>> domain = Domain.of({name: Hierarchy.flat("yn") for name in "abcd"})
-    >>> independences(JunctionTree.of(domain, [0b0011, 0b0110, 0b1000]))
-    (Independence(parts=(7, 8), condition=0), Independence(parts=(1, 4, 8), condition=2))
-    """
+    """Return one independence statement per distinct separator, smaller ones first; the junction tree does not matter."""
     separators = {separator for parent, separator in zip(tree.parents, tree.separators) if parent >= 0}
     if tree.parents.count(-1) > 1:
         separators.add(0)

@@ -3,15 +3,13 @@
 Tables of pairs without a junction tree have a maximum-entropy distribution without a closed form. It covers all
 attributes together, which are too many to be laid out. So an answer starts from the core's margin over its attributes,
 and is fitted to the published tables within them (Deming and Stephan 1940). It has these counts exactly, and departs
-from the core as little as they allow (Csiszar 1975). If an answer has three attributes or more, all others are fitted
-too, as long as there are few enough cells. Answers about different attributes need not be margins of one distribution
-(design 4.18).
+from the core as little as they allow (Csiszar 1975). Answers about different attributes need not be margins of one
+distribution (design 4.18).
 """
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from math import prod
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -21,29 +19,21 @@ from models.arrays import CodeArray, FloatArray, read_only, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.calibrated_tree import CalibratedTree, drawn_leaves, leaf_shares, spread
+from models.inference.calibrated_tree import drawn_leaves, spread
 from models.inference.frechet_bounds import Box
 from models.inference.marginal_model import MarginalModel
 from models.programs.fitting import Sums, Target, fit, missed_rows
 from models.tables.contingency_table import Cells, ContingencyTable
-from models.tables.hierarchy import Domain, Margin, Mask
+from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
-    import networkx as nx
+    pass
 
-CELLS = 1 << 25
-"""Largest number of cells that is laid out to fit all attributes together."""
-
-_CELLS_OF_SOME = 1 << 22
-"""Largest number of cells that is laid out to fit some attributes."""
+_CELLS = 1 << 22
+"""Largest number of cells that is laid out."""
 
 _SWEEPS, _CONVERGED = 5_000, 1e-10
-_SWEEPS_OF_ALL, _CONVERGED_OF_ALL = 100, 1e-4
-"""Limits of a fit of some attributes, and of all: sweeps, and the misfit of each count, as a share of it, that ends it.
-"""
-
-_TOGETHER = 3
-"""Least number of attributes of an answer for which all other attributes are fitted too."""
+"""Limits of a fit: sweeps, and the misfit of each count, as a share of it, that ends it."""
 
 _MOST_SWEEPS, _NEAR = 100, 1e-4
 """Limits of a fit of weighted candidates: sweeps, and the summed misses, as a share of all rows, that end it."""
@@ -55,78 +45,32 @@ _FEWEST, _MOST = 200_000, 5_000_000
 """Least and largest number of rows drawn from the core; beyond the largest, each row wanted is a candidate."""
 
 
-@dataclass(frozen=True, eq=False)
-class Grid:
-    """Occupied values of some attributes at some levels, one axis each.
+def fit_to_tables(
+    domain: Domain,
+    levels: Mapping[str, int],
+    weights: FloatArray,
+    tables: Iterable[ContingencyTable],
+    sweeps: int,
+    enough: float,
+    deadline: Deadline = NEVER,
+) -> None:
+    """Fit weights, one axis for each level, in place, to tables that are no finer.
 
-    levels: by attribute, in the order of the axes. codes: of the values along each axis, ascending.
+    A table whose attributes an earlier table shows is fitted right after it. enough: misfit, as a share of a count. Its
+    parameters are the weights, the tables and the conditions that end the fit.
     """
-
-    domain: Domain
-    levels: Mapping[str, int]
-    codes: Mapping[str, CodeArray]
-
-    @classmethod
-    def of(cls, collection: Collection, levels: Mapping[str, int]) -> "Grid":
-        """Return the values that have rows in the tables of a collection; the attribute with most values comes last."""
-        domain, codes = collection.domain, {}
-        for a, level in levels.items():
-            mask = domain.mask({a: level})
-            codes[a] = np.asarray(collection.cube.table(mask).codes[0] if mask else np.zeros(1, dtype=np.intp))
-        order = sorted(levels, key=lambda a: (len(codes[a]), domain.index(a)))
-        return cls(domain, {a: levels[a] for a in order}, codes)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Number of values along each axis."""
-        return tuple(len(self.codes[a]) for a in self.levels)
-
-    def cut(self, counts: FloatArray) -> FloatArray:
-        """Return a copy of counts of all values, one axis each, without the values that have no rows."""
-        return counts[np.ix_(*(self.codes[a] for a in self.levels))]
-
-    def cells(self, weights: FloatArray, attributes: Iterable[str]) -> Cells:
-        """Return the cells of some axes with the sums of their weights, without cells of weight 0."""
-        levels = {a: level for a, level in self.levels.items() if a in attributes}
-        sums = np.asarray(weights.sum(axis=tuple(axis for axis, a in enumerate(self.levels) if a not in levels)))
-        places = tuple(np.argwhere(sums).T)
-        codes = {a: self.codes[a][place] for a, place in zip(levels, places)}
-        return Cells.of(self.domain, levels, codes, sums[places].reshape(-1))
-
-    def along(self, table: ContingencyTable) -> FloatArray:
-        """Return the counts of a table over axes of the grid, no finer, as an array that broadcasts along the others."""
-        sums, counts = self._target(table)
-        shape = [length if a in table.margin else 1 for a, length in zip(self.levels, self.shape)]
-        return counts[sums.places].reshape(shape)
-
-    def fit(
-        self,
-        weights: FloatArray,
-        tables: Iterable[ContingencyTable],
-        sweeps: int,
-        enough: float,
-        deadline: Deadline = NEVER,
-    ) -> None:
-        """Fit the weights of the cells, in place, to tables over axes of the grid, no finer.
-
-        A table whose attributes an earlier table shows is fitted right after it. enough: misfit, as a share of a
-        count.
-        """
-        groups: dict[frozenset[str], list[Target]] = {}
-        for table in tables:
-            attributes = frozenset(table.margin)
-            holder = next((others for others in groups if attributes <= others), attributes)
-            groups.setdefault(holder, []).append(self._target(table))
-        fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
-
-    def _target(self, table: ContingencyTable) -> Target:
-        axes = [a for a in self.levels if a in table.margin]
+    groups: dict[frozenset[str], list[Target]] = {}
+    for table in tables:
+        attributes = frozenset(table.margin)
+        holder = next((others for others in groups if attributes <= others), attributes)
+        axes = [a for a in levels if a in table.margin]
         counts, places = table.dense(axes).astype(np.float64), np.zeros(1, dtype=np.intp)
         for a, size in zip(axes, counts.shape):
-            above = self.domain.hierarchy(a).lift(self.levels[a], table.margin[a])[self.codes[a]]
+            above = domain.hierarchy(a).lift(levels[a], table.margin[a])
             places = (places[:, None] * size + above.astype(np.intp)).reshape(-1)
-        gone = tuple(axis for axis, a in enumerate(self.levels) if a not in table.margin)
-        return Sums(counts.size, places, gone), counts.ravel()
+        gone = tuple(axis for axis, a in enumerate(levels) if a not in table.margin)
+        groups.setdefault(holder, []).append((Sums(counts.size, places, gone), counts.ravel()))
+    fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,12 +78,10 @@ class ModelBesideCore(MarginalModel):
     """Expected counts, bounds and samples from a core and further tables beside it.
 
     collection: all published marginals; they may show an attribute finer than the core. core: the marginals that have
-    a junction tree. cells: the most cells that are laid out to fit all attributes together. Each answer is independent
-    of other questions.
+    a junction tree. Each answer is independent of other questions.
     """
 
     core: Collection = field(kw_only=True)
-    cells: int = field(default=CELLS, kw_only=True)
 
     @cached_property
     def of_core(self) -> MarginalModel:
@@ -152,34 +94,21 @@ class ModelBesideCore(MarginalModel):
         return False
 
     @property
-    def tree(self) -> CalibratedTree:
-        """Distribution of the core along its junction tree."""
-        return self.of_core.tree
-
-    @property
-    def information(self) -> float:
-        """Information of the core, nats: a lower bound on that of all tables."""
-        return self.of_core.information
-
-    @property
-    def total_information(self) -> float:
-        """Total information of the core, nats: a lower bound on that of all tables."""
-        return self.of_core.total_information
-
-    def junction_tree(self) -> "nx.Graph[Margin]":
-        """Return that of the core."""
-        return self.of_core.junction_tree()
+    def in_tree(self) -> Collection:
+        """The core; information is a lower bound on that of all tables."""
+        return self.core
 
     def expected(self, margin: Mapping[str, int]) -> FloatArray:
         """Return expected counts over a margin, one axis per attribute in the order given; read-only.
 
-        If a margin is too large to be fitted, its counts are the core's. Raises TooManyCellsError if such a margin is
-        published.
+        Values below the finest published one share its count equally. If a margin is too large to be fitted, its counts
+        are the core's. Raises TooManyCellsError if such a margin is published, DomainMismatchError for an unknown
+        attribute or level, and TimeOverError if the deadline comes first.
         """
         key = tuple(margin.items())
         if key not in self._answers:
             try:
-                self._answers[key] = self.answer(margin)[0]
+                self._answers[key] = self._answer(margin)
             except TooManyCellsError:
                 if self.collection.cube.holds(self.domain.mask(margin)):
                     raise
@@ -214,52 +143,38 @@ class ModelBesideCore(MarginalModel):
         }
         return {name: masks[0] for name, masks in showing.items() if len(masks) == 1}
 
-    def answer(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
-        """Return expected counts over a margin, read-only, and whether all attributes were fitted together.
-
-        Values below the finest published one share its count equally. Raises DomainMismatchError for an unknown
-        attribute or level. Raises TooManyCellsError if the margin is too large to be laid out, TimeOverError if the
-        deadline comes first.
-        """
+    def _answer(self, margin: Mapping[str, int]) -> FloatArray:
         domain = self.domain
         domain.mask(margin)
-        if (cells := domain.size(margin)) > _CELLS_OF_SOME:
-            raise TooManyCellsError(
-                f"a margin of {cells:,} cells is more than the {_CELLS_OF_SOME:,} that are laid out"
-            )
+        if (cells := domain.size(margin)) > _CELLS:
+            raise TooManyCellsError(f"a margin of {cells:,} cells is more than the {_CELLS:,} that are laid out")
         levels = {a: max(level, self.finest_levels[a]) for a, level in margin.items()}
-        counts, are_all = self._shown_counts(
-            {a: level for a, level in levels.items() if level < domain.hierarchy(a).height}
-        )
-        return read_only(spread(domain, counts, levels, margin)), are_all
+        counts = self._shown_counts({a: level for a, level in levels.items() if level < domain.hierarchy(a).height})
+        return read_only(spread(domain, counts, levels, margin))
 
-    def _shown_counts(self, margin: Mapping[str, int]) -> tuple[FloatArray, bool]:
+    def _shown_counts(self, margin: Mapping[str, int]) -> FloatArray:
         """Return counts over a margin none of whose attributes is finer than published, or suppressed."""
         mask = self.domain.mask(margin)
         if not mask:
-            return np.full((), float(self.total)), False
+            return np.full((), float(self.total))
         if any(not mask & ~maximal for maximal in self._maximal):
-            return self.collection.cube.table(mask).dense(margin).astype(np.float64), False
+            return self.collection.cube.table(mask).dense(margin).astype(np.float64)
         needed = self._needed(margin)
-        if self._is_told_by_core({*needed, *margin}):
-            return self.of_core.expected(margin), False
-        if len(margin) >= _TOGETHER and self._all_fitted is not None:
-            return self._contracted(*self._all_fitted, margin), True
-        grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in needed})
-        if prod(grid.shape) > _CELLS_OF_SOME:
-            return self.of_core.expected(margin), False
-        weights = grid.cut(self.of_core.expected(grid.levels))
-        return self._contracted(grid, self._fitted(grid, weights, _SWEEPS, _CONVERGED), margin), False
-
-    def _fitted(self, grid: Grid, weights: FloatArray, sweeps: int, enough: float) -> FloatArray:
-        part = self.collection.within(self._of(grid.levels))
-        grid.fit(weights, map(part.cube.table, maximal_masks(part.masks)), sweeps, enough, self.deadline)
-        return weights
+        levels = {a: self.finest_levels[a] for a in needed}
+        if self._is_told_by_core({*needed, *margin}) or self.domain.size(levels) > _CELLS:
+            return self.of_core.expected(margin)
+        weights, part = np.array(self.of_core.expected(levels)), self.collection.within(self._of(needed))
+        tables = map(part.cube.table, maximal_masks(part.masks))
+        fit_to_tables(self.domain, levels, weights, tables, _SWEEPS, _CONVERGED, self.deadline)
+        places = tuple(np.argwhere(weights).T)
+        cells = Cells.of(self.domain, levels, dict(zip(levels, places)), weights[places].reshape(-1))
+        return self._contracted(cells, margin)
 
     def _needed(self, margin: Iterable[str]) -> list[str]:
         """Return the attributes over which an answer is fitted: hanging ones are replaced by the others of their margin."""
         linked = (self.domain.margin(self._hanging[a]) if a in self._hanging else (a,) for a in margin)
-        return list(dict.fromkeys(b for names in linked for b in names if b not in self._hanging))
+        names = {b for names in linked for b in names if b not in self._hanging}
+        return sorted(names, key=lambda a: (self.domain.hierarchy(a).size(self.finest_levels[a]), self.domain.index(a)))
 
     def _of(self, attributes: Iterable[str]) -> Mask:
         return sum(self.domain.attribute_masks[self.domain.index(a)] for a in attributes)
@@ -270,32 +185,9 @@ class ModelBesideCore(MarginalModel):
             any(not wanted & mask & ~core_mask for core_mask in self.core.masks) for mask in self.collection.masks
         )
 
-    @cached_property
-    def _all_fitted(self) -> tuple[Grid, FloatArray] | None:
-        """Fit of all attributes that do not hang on one margin to all tables; None if these are too many cells."""
-        names = [a for a in self.finest_levels if a not in self._hanging and self.collection.shows(a)]
-        grid = Grid.of(self.collection, {a: self.finest_levels[a] for a in names})
-        if prod(grid.shape) > self.cells:
-            return None
-        return grid, self._fitted(grid, self._of_core_over(grid), _SWEEPS_OF_ALL, _CONVERGED_OF_ALL)
-
-    def _of_core_over(self, grid: Grid) -> FloatArray:
-        """Return the core's distribution over a grid; hanging attributes are left out of its cliques."""
-        tree, table = self.core.within(self._of(grid.levels)).junction_tree, self.core.cube.table
-        weights = np.full(grid.shape, float(self.total))
-        for mask in tree.cliques:
-            weights *= grid.along(table(mask)) / max(self.total, 1)
-        for mask in filter(None, tree.separators):
-            rows = grid.along(table(mask))
-            weights *= np.divide(max(self.total, 1), rows, out=np.zeros_like(rows), where=rows > 0)
-        for axis, (name, level) in enumerate(grid.levels.items()):
-            shares = leaf_shares(grid.domain, name, level, max(level, self.core.finest_level(name)))[grid.codes[name]]
-            weights *= shares.reshape([-1 if place == axis else 1 for place in range(weights.ndim)])
-        return weights
-
-    def _contracted(self, grid: Grid, weights: FloatArray, margin: Mapping[str, int]) -> FloatArray:
-        """Return counts over a margin, from fitted weights and the conditional shares of attributes that hang."""
-        cells = grid.cells(weights, needed := set(self._needed(margin)))
+    def _contracted(self, cells: Cells, margin: Mapping[str, int]) -> FloatArray:
+        """Return counts over a margin, from fitted cells and the conditional shares of attributes that hang."""
+        needed = cells.margin
         groups = list(dict.fromkeys(self._hanging[a] for a in margin if a in self._hanging))
         for place, mask in enumerate(groups):
             linked = {a: level for a, level in self.domain.margin(mask).items() if a in needed}

@@ -1,12 +1,11 @@
 """Calibrated trees: clique tables along a junction tree that agree on their separators, with the cells matched once.
 
 The published marginals of a decomposable collection are calibrated as they are; any other collection is calibrated by
-fitting. Margins, boxes, bounds and samples touch only the cliques between their attributes. Expected counts are
-computed in two ways: `views` lays out all cells of a margin, `expected_counts` passes messages for given cells.
+fitting. Margins, boxes, bounds and samples touch only the cliques between their attributes.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
 from operator import and_
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection, JunctionTree
-from models.tables.contingency_table import Cells, group, look_up, match, pack, shared_keys
+from models.tables.contingency_table import Cells, group, pack, shared_keys
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 Item: TypeAlias = Mask
@@ -77,7 +76,6 @@ class Link:
     rows: tuple[FloatArray, FloatArray]
 
     def __len__(self) -> int:
-        """Number of separator cells."""
         return len(self.rows[0])
 
 
@@ -103,11 +101,6 @@ class CalibratedTree:
         """Return the tree of the published clique marginals. Raises NotDecomposableError for other collections."""
         tree, cube = collection.junction_tree, collection.cube
         return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
-
-    @property
-    def occupied(self) -> "CalibratedTree":
-        """The tree without the cells that a fit leaves empty."""
-        return replace(self, cliques=tuple(cells[cells.counts > 0] for cells in self.cliques))
 
     def marginal(self, mask: Mask) -> Cells:
         """Return expected counts over a margin that one clique shows. Raises DomainMismatchError if none does."""
@@ -388,10 +381,7 @@ def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArra
 def _through(
     coupling: Coupling, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
 ) -> FloatArray:
-    """Return rows of a clique by key and by the values of all messages: shape (size, values).
-
-    counts, keys: of each cell of the clique, keys below `size`. Cells with equal keys and separator cells are merged.
-    """
+    """Return rows of a clique by key, below `size`, and by the values of all messages: shape (size, values)."""
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
     if coupling is in_proportion and len(messages) == 1:
@@ -484,11 +474,7 @@ def _beyond(tree: CalibratedTree, side: Side, items: tuple[Item, ...], how: _How
 def _rows(
     tree: CalibratedTree, clique: int, back: Side | None, items: tuple[Item, ...], beyond: _Messages, how: _How
 ) -> FloatArray:
-    """Return rows by the cell of the separator behind a clique (one row if there is none) and by the values of each
-    item.
-
-    beyond: the rows on each of the clique's ways to items that it does not hold.
-    """
+    """Return rows by the cell of the separator behind a clique, one row without one, and by the values of each item."""
     coupling, groups = how
     ways = tree.ways(clique, items)
     held = [item for item in items if tree.holders(item) >> clique & 1]
@@ -547,55 +533,3 @@ def leaf_shares(domain: Domain, attribute: str, fine: int, coarse: int) -> Float
     """Return the base values of each value of a level, as a share of those of its parent at a coarser level."""
     hierarchy = domain.hierarchy(attribute)
     return np.asarray(hierarchy.leaf_counts(fine) / hierarchy.leaf_counts(coarse)[hierarchy.lift(fine, coarse)])
-
-
-# Expectations over the rows of many cells, by messages from the leaves of a calibrated tree to its root.
-
-
-_WEIGHTS_AT_ONCE = 4096
-"""Cells whose messages are passed together, which bounds the memory."""
-
-
-def expected_counts(
-    tree: CalibratedTree, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
-) -> FloatArray:
-    """Return the expected count of each cell: shape (length,).
-
-    levels: of the attributes that a cell fixes, none finer than published, else DomainMismatchError. codes: of these
-    attributes, shape (length,) each.
-    """
-    fixed = tree.domain.margin(tree.domain.mask(levels))
-    for attribute, level in fixed.items():
-        if level < tree.finest_levels[attribute]:
-            raise DomainMismatchError(f"{attribute!r} is not published at level {level}")
-    sums = np.zeros(length)
-    for start in range(0, length, _WEIGHTS_AT_ONCE):
-        block = np.arange(start, min(start + _WEIGHTS_AT_ONCE, length))
-        cells = Cells.of(tree.domain, fixed, {a: codes[a][block] for a in fixed}, np.ones(len(block)))
-        sums[block] = _sums(tree, cells)
-    return sums
-
-
-def _sums(tree: CalibratedTree, cells: Cells) -> FloatArray:
-    # cliques without attributes of the cells are left out
-    needed = {c for c, table in enumerate(tree.cliques) if table.margin.keys() & cells.margin}
-    messages: dict[int, list[tuple[Link, IndexArray, FloatArray]]] = {}
-    for clique in reversed(range(len(tree.cliques))):
-        if clique not in needed:
-            continue
-        table = tree.cliques[clique]
-        cell, place = match(*cells.keys_with(table))
-        mass = table.counts[place].astype(np.float64)
-        for link, keys, means in messages.pop(clique, ()):
-            at, is_there = look_up(cell * len(link) + link.positions[1][place], keys)
-            mass *= np.append(means, 0.0)[np.where(is_there, at, len(means))]
-        if len(needed) == 1:
-            return np.asarray(np.bincount(cell, mass, minlength=len(cells)), dtype=np.float64)
-        link = tree.links[clique - 1]
-        separator = link.positions[0][place]
-        keys = cell * len(link) + separator
-        first, numbers = group(keys, len(cells) * len(link))
-        means = np.bincount(numbers, mass, minlength=len(first)) / link.rows[0][separator[first]]
-        messages.setdefault(link.cliques[1], []).append((link, keys[first], means))
-        needed = needed - {clique} | {link.cliques[1]}
-    return np.full(len(cells), float(tree.total))

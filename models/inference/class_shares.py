@@ -12,15 +12,16 @@ from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import accumulate, islice
 from math import comb, prod
-from operator import le, mul, sub
+from operator import mul
 from typing import TypeVar
 
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
+from models.errors import ContradictionError
 from models.programs.fitting import Sums, Target, fit
 
 
@@ -129,13 +130,13 @@ class CountedShares:
 
     @cached_property
     def _rows(self) -> tuple[int, list[list[int]]]:
-        return _rows_in_all(self.steps, lambda _, filled: _arrangements(filled), 1, self.deadline)
+        return _rows_in_all(self.steps, lambda _, filled: prod(map(comb, accumulate(filled), filled)), 1, self.deadline)
 
 
 def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEVER) -> CountedShares | None:
     """Count all arrangements and return their mean shares; None if that takes more than `most` steps.
 
-    Raises TimeOverError, and ValueError if no arrangement has the sums.
+    Raises TimeOverError, and ContradictionError if no arrangement has the sums.
     """
     lower, upper = (np.rint(bound).astype(int) for bound in sums.bounds)
     if _digits(sums, upper - lower) > _HOPELESS or (steps := _layers(sums, lower, upper, most, deadline)) is None:
@@ -151,7 +152,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 
         total, rows = _rows_in_all(steps, ways, Decimal(1), deadline)
         if not total:
-            raise ValueError("no arrangement has these sums")
+            raise ContradictionError("no table has these marginals")
         shares = [[float(row / (total * size)) for row in of_class] for of_class, size in zip(rows, sizes)]
     return CountedShares(sums.sizes, steps, np.array(shares), deadline)
 
@@ -159,11 +160,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 def _rows_in_all(
     layers: Sequence[Sequence[Step]], ways: Callable[[int, _Filled], _Number], one: _Number, deadline: Deadline
 ) -> tuple[_Number, list[list[_Number]]]:
-    """Return the number of arrangements and the rows of each class with each value, summed over all arrangements.
-
-    ways: number of ways within a class, given its number and its rows by value. The rows are empty if there is no
-    arrangement.
-    """
+    """Return the number of arrangements, and the rows of each class with each value over all; empty if there are none."""
     none = one - one
     behind = [dict.fromkeys([step[1] for step in layers[-1]], one)]
     weights: list[list[_Number]] = []
@@ -201,10 +198,7 @@ _HOPELESS = 12.0
 
 
 def _digits(sums: ClassSums, room: IndexArray) -> float:
-    """Return a low estimate of the digits of the number of tables, from a quarter of the room of each free direction.
-
-    room: of each cell between its bounds, shape (classes, values).
-    """
+    """Return a low estimate of the digits of the number of tables. room: of each cell between its bounds."""
     if not (free := (room > 0).astype(np.float64)).any():
         return 0.0
     tied = int(free.any(axis=1).sum()) + sum(int((table.sums(free) > 0).sum()) for table in sums.tables)
@@ -243,10 +237,7 @@ def _layers(
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
             if room not in ways_of:
-                box = prod(top - bottom + 1 for bottom, top in zip(low, room))
-                if box * effort > budget and _ways(size, low, room) * effort > budget:
-                    return None
-                ways_of[room] = _filled(size, low, room)
+                ways_of[room] = _filled(size, low, room, budget // effort + 1)
             budget -= len(ways_of[room]) * effort
             if budget < 0:
                 return None
@@ -261,31 +252,19 @@ def _layers(
     return layers
 
 
-def _arrangements(filled: _Filled) -> int:
-    return prod(map(comb, accumulate(filled), filled))
-
-
-def _filled(rows: int, low: Sequence[int], high: Sequence[int]) -> list[_Filled]:
-    """Return the ways to distribute the rows of a class among values, within the bounds of each."""
+def _filled(rows: int, low: Sequence[int], high: Sequence[int], most: int) -> list[_Filled]:
+    """Return `most` ways, or all, to distribute the rows of a class among values, within the bounds of each."""
     result: list[_Filled] = [()]
     for v in range(len(high)):
         ahead, needed = sum(high[v + 1 :]), sum(low[v + 1 :])
-        result = [
+        longer = (
             (*head, part)
             for head in result
             for remaining in [rows - sum(head)]
             for part in range(max(low[v], remaining - ahead), min(high[v], remaining - needed) + 1)
-        ]
+        )
+        result = list(islice(longer, most))
     return result
-
-
-def _ways(rows: int, low: Sequence[int], high: Sequence[int]) -> int:
-    spare = rows - sum(low)
-    ways = [1] + [0] * spare
-    for bottom, top in zip(low, high):
-        no_more = list(accumulate(ways))
-        ways = list(map(sub, no_more, chain([0] * (top - bottom + 1), no_more)))
-    return ways[spare] if spare >= 0 and all(map(le, low, high)) else 0
 
 
 # The maximum-entropy distribution of given sums, with a proof of its error.
@@ -343,10 +322,7 @@ def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: FloatArray) -> tuple[float, FloatArray]:
-    """Return the changes by a Newton step: of the linear part of the dual function, and of the score of each cell.
-
-    Each unknown is scaled by the root of its count, so that the misfit solved for is that of `_SOLVED`.
-    """
+    """Return the changes by a Newton step: of the linear part of the dual function, and of the score of each cell."""
     from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and few need it
 
     counts = np.concatenate([table.counts.ravel() for table in tables])
@@ -372,10 +348,7 @@ def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: Flo
 
 
 def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: FloatArray) -> float:
-    """Return an upper bound, in rows, on the KL divergence of the exact distribution from this one.
-
-    change: the relative change of each cell that meets the sums. Infinite if the changed cells do not meet the sums.
-    """
+    """Return an upper bound, in rows, on the KL divergence of the exact distribution; infinite if sums are not met."""
     changed = expected * (1 + change)
     misfit = max(float(np.abs(table.counts.ravel() - table.sums(changed)).max(initial=0.0)) for table in tables)
     if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * expected.sum():

@@ -1,9 +1,10 @@
 """The model of a collection: its maximum-entropy distribution, decomposable or not, and certain bounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from math import log, prod
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
+from math import inf, log, prod
+from operator import or_
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +19,7 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables
 from models.inference.u_terms import u_terms
 from models.tables.contingency_table import Cells
+from models.tables.contingency_table import entropy as entropy_of
 from models.tables.hierarchy import Domain, InducedAttribute, Margin, Mask, vertices_of
 
 if TYPE_CHECKING:
@@ -28,6 +30,9 @@ MISFIT = 1e-6
 
 _KEPT = 1 << 28
 """Values of drawn tables, at most, that are kept; further tables are drawn anew each time."""
+
+_AT_ONCE = 1 << 12
+"""Cells whose expected counts are joined together, which bounds the memory."""
 
 _LOOKED_UP = 1 << 14
 """Most cells of a margin that is laid out to answer for a box."""
@@ -54,6 +59,11 @@ class MarginalModel:
         """Number of rows."""
         return self.collection.cube.total
 
+    @property
+    def in_tree(self) -> Collection:
+        """The marginals along whose junction tree the distribution is calculated: all of them."""
+        return self.collection
+
     @cached_property
     def closed_form(self) -> MaximumEntropy:
         """The closed form of the distribution. Raises NotDecomposableError if it has none."""
@@ -62,17 +72,17 @@ class MarginalModel:
     @cached_property
     def tree(self) -> CalibratedTree:
         """The distribution along a junction tree, in closed form or fitted. Raises NotFittedError if fitting fails."""
-        if self.collection.is_decomposable:
-            return CalibratedTree.of(self.collection)
+        if self.in_tree.is_decomposable:
+            return CalibratedTree.of(self.in_tree)
         from models.inference.iterative_fitting import iterative_fit  # slow to import, and few need it
 
-        fit = iterative_fit(self.collection, deadline=self.deadline)
+        fit = iterative_fit(self.in_tree, deadline=self.deadline)
         if fit.residual > MISFIT:
             raise NotFittedError(
                 f"iterative fitting misses a published count by {fit.residual:.2g} of it, more than {MISFIT}; "
                 "ask for published margins only"
             )
-        return fit.occupied
+        return replace(fit, cliques=tuple(cells[cells.counts > 0] for cells in fit.cliques))
 
     @cached_property
     def information(self) -> float:
@@ -80,10 +90,10 @@ class MarginalModel:
 
         Computed in closed form, else from the fit. Raises NotFittedError or TooManyCellsError if neither is possible.
         """
-        if self.collection.is_decomposable:
-            return self.closed_form.information
-        entropy = sum(_entropy(cells.counts) for cells in self.tree.cliques)
-        entropy -= sum(_entropy(link.rows[0]) for link in self.tree.links)
+        if self.in_tree.is_decomposable:
+            return MaximumEntropy(self.in_tree).information
+        entropy = sum(entropy_of(cells.counts) for cells in self.tree.cliques)
+        entropy -= sum(entropy_of(link.rows[0]) for link in self.tree.links)
         return max(sum(self._entropies) - entropy, 0.0)
 
     @cached_property
@@ -93,19 +103,19 @@ class MarginalModel:
         It includes the information of the one-way marginals. For two models over the same base values, the difference
         equals that of their KL divergences from the data. Raises as `information`.
         """
-        leaves = (self.collection.cube.log_leaves(attribute, level) for attribute, level in self.finest_levels.items())
+        leaves = (self.in_tree.cube.log_leaves(*finest) for finest in self.in_tree.finest_levels.items())
         sizes = (log(hierarchy.size(0)) for hierarchy in self.domain.hierarchies)
         return max(self.information + sum(sizes) - sum(leaves) - sum(self._entropies), 0.0)
 
     @property
     def _entropies(self) -> list[float]:
-        masks = (self.domain.mask({attribute: level}) for attribute, level in self.finest_levels.items())
-        return list(map(self.collection.cube.entropy, masks))
+        masks = (self.domain.mask({attribute: level}) for attribute, level in self.in_tree.finest_levels.items())
+        return list(map(self.in_tree.cube.entropy, masks))
 
     @property
     def has_closed_form(self) -> bool:
         """True if expected counts follow from the published ones without fitting."""
-        return self.collection.is_decomposable
+        return self.in_tree is self.collection and self.collection.is_decomposable
 
     @cached_property
     def _drawing(self) -> "dict[int, tuple[Iterator[dict[str, CodeArray]], list[DrawnTable]]]":
@@ -139,7 +149,7 @@ class MarginalModel:
         >>> [(str(a), str(b), str(s)) for a, b, s in release.model.junction_tree().edges(data="separator")]
         [('age:1, diagnosis:0', 'diagnosis:0, sex:0', 'diagnosis:0')]
         """
-        return self.collection.junction_tree.graph()
+        return self.in_tree.junction_tree.graph()
 
     def interaction_graph(self) -> "nx.Graph[InducedAttribute]":
         """Return which steps of generalization are published together.
@@ -209,8 +219,33 @@ class MarginalModel:
         return self.tree.expected(margin)
 
     def expected_of(self, margin: Mapping[str, int], codes: Sequence[CodeArray]) -> FloatArray:
-        """Return expected counts of some cells of a margin. codes: by attribute the value of each cell, shape (cells,)."""
-        return self.expected(margin)[tuple(codes)]
+        """Return expected counts of some cells of a margin with no attribute finer than published: shape (cells,).
+
+        codes: by attribute the value of each cell, shape (cells,). Raises TooManyCellsError if the margin is too large
+        to be laid out and there is no junction tree.
+        """
+        try:
+            return self.expected(margin)[tuple(codes)]
+        except TooManyCellsError:
+            if not self.collection.is_decomposable:
+                raise
+        mask, cells = self.domain.mask(margin), Cells.of(self.domain, margin, dict(zip(margin, codes)))
+        counts = []
+        for block in np.array_split(np.arange(len(cells)), len(cells) // _AT_ONCE + 1):
+            distinct = cells[block].rolled_up(self.domain.margin(mask))
+            even = distinct.with_counts(np.full(len(distinct), float(self.total)))
+            counts.append(self._along_tree(even, mask).counts_in(cells[block]))
+        return np.concatenate(counts)
+
+    def _along_tree(self, cells: Cells, mask: Mask, most: float = inf) -> Cells:
+        """Return cells of a margin, multiplied by the cliques one by one, so that no margin is laid out."""
+        domain, table = self.domain, self.collection.cube.table
+        tree = JunctionTree.of(domain, collapsed(self.collection.junction_tree, mask))
+        for place, (clique, separator) in enumerate(zip(tree.cliques, tree.separators)):
+            joined = cells.join(table(clique) / table(separator), most)
+            later = reduce(or_, tree.cliques[place + 1 :], mask)
+            cells = joined.rolled_up(domain.margin(domain.mask(joined.margin) & later))
+        return cells
 
     def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
         """Return expected counts over any margin of a decomposable collection, without cells of expected count 0.
@@ -219,16 +254,13 @@ class MarginalModel:
         for an unknown attribute or level, TooManyCellsError if more than `most` cells can be occupied, and
         NotDecomposableError.
         """
-        mask, table = self.domain.mask(margin), self.collection.cube.table
-        part = JunctionTree.of(self.domain, collapsed(self.collection.junction_tree, mask))
-        cells: Cells = table(0)
-        for clique, separator in zip(part.cliques, part.separators):
-            try:
-                cells = cells.join(table(clique) / table(separator), most)
-            except TooManyCellsError:
-                raise TooManyCellsError(
-                    "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
-                ) from None
+        mask = self.domain.mask(margin)
+        try:
+            cells = self._along_tree(self.collection.cube.table(0), mask, most)
+        except TooManyCellsError:
+            raise TooManyCellsError(
+                "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+            ) from None
         for attribute, level in margin.items():
             cells = cells.refined(attribute, level)
         return cells.rolled_up(self.domain.margin(mask))
@@ -298,12 +330,6 @@ class DrawnTable(MarginalModel):
         return float(inside.sum())
 
 
-def _entropy(expected: FloatArray) -> float:
-    """Return the entropy in nats of the distribution in proportion to expected counts; 0 if there are no rows."""
-    total = float(expected.sum())
-    return log(total) - float(x_log_x(expected).sum()) / total if total > 0 else 0.0
-
-
 def mutual_information(counts: FloatArray) -> float:
     """Return the mutual information I(A; B | C) in nats of counts with the axes A, B, C.
 
@@ -347,9 +373,6 @@ def cramers_v(phi_squared: float, rows: int, values: tuple[int, int], counted: t
 
     values: how many values of each of the two attributes have rows. counted: the groups of values in the table of phi
     squared, if they are fewer; (1, 1) if chance adds nothing to it. 0 if an attribute has one value.
-
-    >>> round(cramers_v(0.25, 400, (2, 2)), 3)
-    0.498
     """
     value_counts = counted or values
     if rows < 2 or min(values) < 2:

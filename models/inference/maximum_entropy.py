@@ -49,17 +49,12 @@ class MaximumEntropy:
 
     @cached_property
     def cross_entropy(self) -> float:
-        """Cross-entropy -E_p[ln q] in nats, p the empirical distribution; it needs marginal entropies only."""
+        """Cross-entropy -E_p[ln q] in nats, p the empirical distribution; it equals the entropy of q."""
         entropy = self.cube.entropy
         leaves = sum(
             self.cube.log_leaves(attribute, level) for attribute, level in self.collection.finest_levels.items()
         )
         return sum(map(entropy, self.tree.cliques)) - sum(map(entropy, self.tree.separators)) + leaves
-
-    @property
-    def entropy(self) -> float:
-        """Entropy of q in nats: its cross-entropy, as ln q is a sum of functions of the marginals that p and q share."""
-        return self.cross_entropy
 
     @cached_property
     def information(self) -> float:

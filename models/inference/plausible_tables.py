@@ -20,7 +20,7 @@ from itertools import combinations, product
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, FloatArray, smallest_code_dtype
-from models.graphs.junction_tree import Collection, JunctionTree
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import Cells, ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
 
@@ -56,11 +56,6 @@ class PlausibleTables:
     """Random tables at the finest published levels with every count of a decomposable collection.
 
     collection: decomposable; each table has as many rows as it counts.
-
-    >>> from marginals.example import release
-    >>> table = next(PlausibleTables(release.published.collection).drawn(np.random.default_rng(1)))
-    >>> {name: codes.shape for name, codes in table.items()}
-    {'age': (48,), 'diagnosis': (48,), 'sex': (48,)}
     """
 
     collection: Collection
@@ -74,7 +69,7 @@ class PlausibleTables:
     def correlations(self) -> FloatArray:
         """Largest canonical correlation of the attributes of each published pair, shape (pairs,)."""
         strengths = []
-        for clique in self._tree.cliques:
+        for clique in self.collection.junction_tree.cliques:
             levels = self.domain.margin(clique)
             for first, second in combinations(levels, 2):
                 pair = {first: levels[first], second: levels[second]}
@@ -98,14 +93,11 @@ class PlausibleTables:
             yield {name: codes[order] for name, codes in rows.items()}
 
     @cached_property
-    def _tree(self) -> JunctionTree:
-        return self.collection.junction_tree
-
-    @cached_property
     def _edges(self) -> tuple[_Edge, ...]:
-        below: list[Mask] = list(self._tree.cliques)
+        tree = self.collection.junction_tree
+        below: list[Mask] = list(tree.cliques)
         for child in range(len(below) - 1, 0, -1):
-            if (parent := self._tree.parents[child]) >= 0:
+            if (parent := tree.parents[child]) >= 0:
                 below[parent] |= below[child]
         attribute_bits = {name: self.domain.mask({name: level}) for name, level in self._levels.items()}
         return tuple(
@@ -114,7 +106,7 @@ class PlausibleTables:
                 tuple(name for name, mask in attribute_bits.items() if mask & ~beyond),
                 tuple(name for name, mask in attribute_bits.items() if not mask & ~beyond and mask & ~separator),
             )
-            for separator, beyond in list(zip(self._tree.separators, below))[1:]
+            for separator, beyond in list(zip(tree.separators, below))[1:]
         )
 
     @cached_property
@@ -125,7 +117,8 @@ class PlausibleTables:
         """Return a random table without associations beyond the margins: all ways to join the cliques are equally likely."""
         rows: dict[str, CodeArray] = {}
         levels: dict[str, int] = {}
-        for clique, separator in zip(self._tree.cliques, self._tree.separators):
+        tree = self.collection.junction_tree
+        for clique, separator in zip(tree.cliques, tree.separators):
             table = self.collection.cube.table(clique)
             repeated = rng.permutation(np.repeat(np.arange(len(table)), table.counts))
             shared = self.domain.margin(separator)
@@ -174,12 +167,7 @@ class PlausibleTables:
         return interactions
 
     def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
-        """Return a random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape
-        (values,).
-
-        If the values have an order, most of the score is the place in it, because dependence on a number is mostly a
-        trend.
-        """
+        """Return a random function of the values of an attribute, of mean 0 and variance 1; of ordered values a trend."""
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = self.collection.cube.table(self.domain.mask({name: level})).dense().astype(np.float64)
         scores = _standardized(rng.normal(size=len(counts)), counts)
@@ -234,10 +222,6 @@ def canonical_correlation(table: ContingencyTable) -> float:
     """Return the largest canonical correlation of two attributes, from 0 to 1, corrected for chance.
 
     For n rows without association its square is near (sqrt(r - 1) + sqrt(c - 1))^2 / n, with r and c values.
-
-    >>> from marginals.example import release
-    >>> round(canonical_correlation(release.published.collection.tables[1]), 3)
-    0.452
     """
     counts = table.dense().astype(np.float64)
     counts = counts[counts.sum(axis=1) > 0][:, counts.sum(axis=0) > 0]

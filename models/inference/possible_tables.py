@@ -7,9 +7,7 @@ The search ends if E is 0, the sum of the absolute errors of all cells.
 1. *Sweeps* pair rows that agree in most attributes that tables show with one. The pairs exchange its values by the rule of
    Metropolis, at a falling temperature. Some sweeps ignore all other attributes, so that every table can be reached.
 2. *Directed exchanges* follow if few cells are wrong. They start at a row of a cell with too many. A heat bath draws the
-   partner among all similar rows.
-3. *Two exchanges at once* follow if single ones no longer help. Each exchange has a linear hash of its changes. Sorting
-   finds two whose hashes add up to the error.
+   partner among all similar rows. If they no longer help, sweeps at a higher temperature shake the table.
 
 Deciding whether there is such a table is NP-complete for the two-way margins of three attributes. So a search can end
 without one. All decisions compare whole numbers, and Philox gives the random bits. So the same counts and seed give the
@@ -17,22 +15,20 @@ same table on every platform.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 from hashlib import blake2b
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
+from models.arrays import BoolArray, CodeArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TooManyCellsError
-from models.graphs.junction_tree import Collection, Support, maximal_masks
-from models.tables.contingency_table import ContingencyTable
+from models.graphs.junction_tree import Collection, JunctionTree, Support, decomposable_part, maximal_masks
+from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Mask
 
 _MOST_CELLS, _MOST_ROWS = 1 << 25, 1 << 24
 """Most cells of all margins together, empty ones included, and most rows."""
@@ -62,9 +58,6 @@ _ALIKE, _LIKE, _PARTNERS = 3, 1 << 15, 4_000
 Rows stand in random order, so that neighbours are a sample.
 """
 
-_PAIRED, _BEGINS, _ENDS, _MATCHES = 40, 250, 400, 12
-"""Largest E for two exchanges at once, and most rows that begin one, partners of each, and matches of each."""
-
 Bits = NDArray[np.uint64]
 
 
@@ -75,15 +68,12 @@ class _Random:
         self._philox = np.random.Philox(key=seed)
 
     def bits(self, size: int) -> Bits:
-        """Return random words: shape (size,)."""
         return np.asarray(self._philox.random_raw(size), dtype=np.uint64)
 
     def below(self, end: int) -> int:
-        """Return a number from 0 to end - 1."""
         return int(self._philox.random_raw()) % end
 
     def order(self, size: int) -> IndexArray:
-        """Return the numbers from 0 to size - 1 in random order."""
         return np.argsort(self.bits(size), kind="stable")
 
 
@@ -146,24 +136,17 @@ class _Counts:
         for cells, is_support in [*tables, *((support.cells, True) for support in collection.supports)]:
             levels = {name: max(level, finest[name]) for name, level in cells.margin.items() if name in names}
             widths = {names.index(name): domain.hierarchy(name).size(level) for name, level in levels.items()}
-            step, steps, numbers = (
-                prod(widths.values()),
-                dict[int, NDArray[np.int32]](),
-                np.zeros(len(cells), dtype=np.int64),
-            )
-            counts, weight = np.zeros(step, dtype=np.int32), np.full(step, _EMPTY if is_support else 1, dtype=np.int8)
+            dense = cells.rolled_up(levels).dense(levels).ravel().astype(np.int32)
+            step, steps = len(dense), dict[int, NDArray[np.int32]]()
             for (name, level), (place, width) in zip(levels.items(), widths.items()):
                 step //= width
                 steps[place] = (domain.hierarchy(name).lift(finest[name], level) * np.int64(step)).astype(np.int32)
-                numbers += cells.column(name, level) * np.int64(step)
-            if is_support:
-                weight[numbers] = 0
-            else:
-                counts[numbers] = cells.counts
             margins.append(_Margin(steps, widths, begin))
-            counted.append(counts)
-            weights.append(weight)
-            begin += len(counts)
+            counted.append(dense * (not is_support))
+            weights.append(
+                np.where(dense > 0, 0, _EMPTY).astype(np.int8) if is_support else np.ones(len(dense), np.int8)
+            )
+            begin += len(dense)
         return cls(names, collection.cube.total, tuple(margins), np.concatenate(counted), np.concatenate(weights))
 
     @property
@@ -186,47 +169,10 @@ class _Counts:
             finest: dict[int, CodeArray] = {}
             for other in sorted(others):
                 both = [margin for margin in map(self.margins.__getitem__, showing) if other in margin.sizes]
-                finest[other] = _levels(max(both, key=lambda margin: margin.sizes[other]).steps[other])
+                steps = max(both, key=lambda margin: margin.sizes[other]).steps[other]
+                finest[other] = np.unique(steps, return_inverse=True)[1].reshape(-1).astype(np.int16)
             result.append(finest)
         return tuple(result)
-
-
-def _levels(steps: NDArray[np.int32]) -> CodeArray:
-    return np.unique(steps, return_inverse=True)[1].reshape(-1).astype(np.int16)
-
-
-@dataclass(frozen=True, eq=False)
-class _Pool:
-    """Exchanges that begin in the same margin.
-
-    places: of the attribute. rows: the two rows of each, shape (2, exchanges). cells: of that margin, two that the rows
-    leave and two that they enter, shape (4, exchanges). hashes, own_hashes: linear hashes of the changes in all margins,
-    and in that margin.
-    """
-
-    places: IndexArray
-    rows: IndexArray
-    cells: NDArray[np.int32]
-    hashes: Bits
-    own_hashes: Bits
-
-    @classmethod
-    def joined(cls, pools: "Sequence[_Pool]") -> "_Pool":
-        """Return the exchanges of all pools."""
-        if not pools:
-            nothing = np.zeros(0, dtype=np.intp)
-            return cls(nothing, np.zeros((2, 0), np.intp), np.zeros((4, 0), np.int32), *np.zeros((2, 0), np.uint64))
-        return cls(*(np.concatenate([getattr(p, part.name) for p in pools], axis=-1) for part in fields(cls)))
-
-    def matching(self, hashes: Bits, goal: int) -> IndexArray:
-        """Return pairs of exchanges whose hashes add up to a goal: shape (pairs, 2)."""
-        order = np.argsort(hashes, kind="stable")
-        wanted, ordered = np.uint64(goal) - hashes, hashes[order]
-        begin, end = (np.searchsorted(ordered, wanted, side=side) for side in ("left", "right"))
-        number = np.minimum(end - begin, _MATCHES)
-        first = np.repeat(np.arange(len(hashes)), number)
-        rank = np.arange(len(first)) - np.repeat(np.cumsum(number) - number, number)
-        return np.stack([first, order[np.repeat(begin, number) + rank]], axis=1)
 
 
 class _Search:
@@ -252,7 +198,6 @@ class _Search:
             }
             for place, neighbours in enumerate(counts.neighbours)
         ]
-        self._cell_hashes = _Random(0).bits(len(self.off)) | np.uint64(1)
         most = 4 * _EMPTY * len(counts.margins)
         self._sweeps = [_weights(temperature, most, 2**64 - 1) for temperature in _SWEEPS]
         self._directed = _weights(_DIRECTED, 2 * most, 2**40)
@@ -271,10 +216,7 @@ class _Search:
     def _changes(
         self, place: int, one: IndexArray, other: IndexArray, margins: Iterable[int] | None = None
     ) -> Iterator[tuple[int, BoolArray, NDArray[np.int32]]]:
-        """Yield each margin with an attribute, whether exchanges of its values change the margin, and the four cells.
-
-        The two rows leave two cells and enter two: shape (4, pairs). margins: by default all.
-        """
+        """Yield each margin with an attribute, whether exchanges change it, and the four cells left and entered."""
         mine, theirs = self.codes[place][one], self.codes[place][other]
         for t in self.counts.showing[place] if margins is None else margins:
             steps = self.counts.margins[t].steps[place]
@@ -317,10 +259,8 @@ class _Search:
         return one[differ], other_row[differ]
 
     def _exchange(self, place: int, one: IndexArray, other: IndexArray, weights: Bits, margins: Sequence[int]) -> None:
-        """Make exchanges of disjoint pairs by the rule of Metropolis. margins: that exchanges can change.
-
-        Several accepted exchanges can enter or leave the same cell. The best are made, as many as correct its error and at
-        least one. The others are weighed again.
+        """Make exchanges of disjoint pairs by the rule of Metropolis: of those that crowd a cell the best ones, others are
+        weighed again.
         """
         for _ in range(_ROUNDS):
             cost, changes = np.zeros(len(one), dtype=np.int16), []
@@ -354,15 +294,6 @@ class _Search:
         column = self.codes[place]
         column[one], column[other] = column[other], column[one]
 
-    def _like(self, place: int, row: int) -> IndexArray:
-        """Return some rows that differ from a row in an attribute, and in few of its neighbours."""
-        begin = self.random.below(max(self.counts.rows - _LIKE, 0) + 1)
-        some = slice(begin, begin + _LIKE)
-        differ = np.zeros(len(self.codes[place][some]), dtype=np.int8)
-        for other, levels in self.counts.neighbours[place].items():
-            differ += levels[self.codes[other][some]] != levels[self.codes[other][row]]
-        return begin + np.flatnonzero((differ <= _ALIKE) & (self.codes[place][some] != self.codes[place][row]))
-
     def directed(self) -> None:
         """Exchange a value of a row of a cell with too many, or none, weighted by E."""
         wrong = np.flatnonzero(self.off > 0)
@@ -373,7 +304,12 @@ class _Search:
         if not places:
             return
         place, row = places[self.random.below(len(places))], int(rows[self.random.below(len(rows))])
-        partners = self._like(place, row)
+        begin = self.random.below(max(self.counts.rows - _LIKE, 0) + 1)
+        some = slice(begin, begin + _LIKE)
+        differ = np.zeros(len(self.codes[place][some]), dtype=np.int8)
+        for other, levels in self.counts.neighbours[place].items():
+            differ += levels[self.codes[other][some]] != levels[self.codes[other][row]]
+        partners = begin + np.flatnonzero((differ <= _ALIKE) & (self.codes[place][some] != self.codes[place][row]))
         if len(partners) > _PARTNERS:
             partners = partners[self.random.order(len(partners))[:_PARTNERS]]
         cost = np.zeros(len(partners), dtype=np.int16)
@@ -384,82 +320,6 @@ class _Search:
         chosen = int(np.searchsorted(reached, self.random.below(int(reached[-1])), side="right"))
         if chosen < len(partners):
             self._make(place, np.array([row]), partners[chosen : chosen + 1])
-
-    def paired(self) -> bool:
-        """Make two exchanges that together lower E; return False if none are found.
-
-        They correct all errors, or all of one margin, or they change one margin only.
-        """
-        wrong = np.flatnonzero(self.off)
-        owners = np.searchsorted([margin.begin for margin in self.counts.margins], wrong, side="right") - 1
-        missing = self._cell_hashes[wrong] * (-self.off[wrong]).astype(np.int64).astype(np.uint64)
-        goals = {
-            int(missing.sum(dtype=np.uint64)),
-            *(int(missing[owners == t].sum(dtype=np.uint64)) for t in set(owners)),
-        }
-        pools = [self._beginning(t, wrong[owners == t]) for t in sorted(set(owners.tolist()))]
-        pool = _Pool.joined([pool for pool in pools if len(pool.hashes)])
-        for goal in sorted(goals - {0}):
-            if any(self._lowers(pool, pair) for pair in pool.matching(pool.hashes, goal)[:_TRIES].tolist()):
-                return True
-        for part in pools:
-            pairs = part.matching(part.hashes - part.own_hashes, 0)
-            gains = self._gains(part.cells[:, pairs[:, 0]], part.cells[:, pairs[:, 1]])
-            best = np.argsort(gains, kind="stable")[:_TRIES]
-            if any(self._lowers(part, pair) for pair in pairs[best[gains[best] < 0]].tolist()):
-                return True
-        return False
-
-    def _gains(self, one: NDArray[np.int32], other: NDArray[np.int32]) -> CountArray:
-        """Return the change of E in one margin by two exchanges. one, other: their cells, shape (4, pairs)."""
-        cells = np.concatenate([one, other])
-        order = np.argsort(cells, axis=0, kind="stable")
-        cells = np.take_along_axis(cells, order, 0)
-        steps = np.array([-1, -1, 1, 1] * 2)[order]
-        gains, change = np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1], dtype=np.int64)
-        for place in range(8):
-            change = steps[place] + (np.where(cells[place] == cells[place - 1], change, 0) if place else 0)
-            is_last = cells[place] != cells[place + 1] if place < 7 else np.True_
-            off = self.off[cells[place]]
-            gains += np.where(is_last, np.abs(off + change) - np.abs(off), 0) * self.counts.weights[cells[place]]
-        return gains
-
-    def _lowers(self, pool: "_Pool", pair: Sequence[int]) -> bool:
-        """Make two exchanges, and reverse them unless they lower E."""
-        before, rows = self.distance, pool.rows[:, pair]
-        if len(np.unique(rows)) < 4:
-            return False
-        for _ in range(2):
-            for which in pair:
-                self._make(int(pool.places[which]), pool.rows[:1, which], pool.rows[1:, which])
-            if self.distance < before:
-                return True
-        return False
-
-    def _beginning(self, t: int, wrong: IndexArray) -> "_Pool":
-        """Return exchanges that begin in wrong cells of a margin."""
-        rows = np.flatnonzero(np.isin(self.cells[t], wrong))
-        if len(rows) > _BEGINS:
-            rows = rows[self.random.order(len(rows))[:_BEGINS]]
-        pools = []
-        for place in self.counts.margins[t].steps:
-            for row in rows.tolist() if self.counts.neighbours[place] else ():
-                partners = self._like(place, row)
-                if len(partners) > _ENDS:
-                    partners = partners[self.random.order(len(partners))[:_ENDS]]
-                first = np.full(len(partners), row)
-                hashes, moved = (
-                    np.zeros((2, len(partners)), dtype=np.uint64),
-                    np.zeros((4, len(partners)), dtype=np.int32),
-                )
-                for u, changed, cells in self._changes(place, first, partners):
-                    z = self._cell_hashes[cells]
-                    change = np.where(changed, z[2] + z[3] - z[0] - z[1], np.uint64(0))
-                    hashes[0] += change
-                    if u == t:
-                        hashes[1], moved = change, np.where(changed, cells, cells[[0, 1, 0, 1]])
-                pools.append(_Pool(np.full(len(partners), place), np.stack([first, partners]), moved, *hashes))
-        return _Pool.joined(pools)
 
     def mend(self, shakes: int, deadline: Deadline) -> bool:
         """Return whether E became 0 before the deadline. shakes: at most."""
@@ -476,11 +336,10 @@ class _Search:
             if self.distance < best:
                 best, tries = self.distance, 0
             elif tries > _TRIES:
-                if best > _PAIRED or not self.paired():
-                    shaken += 1
-                    for weights in self._sweeps[-1 - shaken :]:
-                        for _ in range(min(shaken, _LONGEST)):
-                            self.sweep(weights)
+                shaken += 1
+                for weights in self._sweeps[-1 - shaken :]:
+                    for _ in range(min(shaken, _LONGEST)):
+                        self.sweep(weights)
                 best, tries = self.distance, 0
         return not best
 
@@ -500,11 +359,9 @@ def _start(collection: Collection, counts: _Counts, random: _Random) -> list[Cod
                 keys[-1] += _Random(place + 1).bits(int(lifted.max()) + 1)[lifted][codes[name]]
         return np.lexsort(keys)
 
-    tree, others = Collection.of(collection.cube, ()), list[Mask]()
-    for mask in sorted(maximal_masks(collection.masks), key=lambda mask: (-len([*domain.places(mask)]), mask)):
-        larger = Collection.of(collection.cube, (*tree.masks, mask))
-        tree, others = (larger, others) if larger.is_decomposable else (tree, [*others, mask])
-    for mask in (*tree.junction_tree.cliques, *others):
+    masks = sorted(maximal_masks(collection.masks), key=lambda mask: (-len([*domain.places(mask)]), mask))
+    part = decomposable_part(masks)
+    for mask in (*JunctionTree.of(domain, part).cliques, *(mask for mask in masks if mask not in part)):
         if not mask & ~domain.mask(levels):
             continue
         table = collection.cube.table(mask)
@@ -575,11 +432,8 @@ def _has_every_count(collection: Collection, rows: Mapping[str, CodeArray]) -> b
     finest = {name: collection.finest_levels[name] for name in rows}
     ones = np.ones(collection.cube.total, dtype=np.int64)
     cube = DataCube([ContingencyTable.from_cells(collection.domain, finest, rows, ones)])
-    pairs = ((collection.cube.table(mask), cube.table(mask)) for mask in collection.masks)
-    return all(
-        np.array_equal(table.counts, other.counts) and all(map(np.array_equal, table.codes, other.codes))
-        for table, other in pairs
-    ) and all(allowed_rows(support, finest, rows).all() for support in collection.supports)
+    are_equal = (equal_cells([collection.cube.table(mask), cube.table(mask)]) for mask in collection.masks)
+    return all(are_equal) and all(allowed_rows(support, finest, rows).all() for support in collection.supports)
 
 
 def allowed_rows(support: Support, levels: Mapping[str, int], rows: Mapping[str, CodeArray]) -> BoolArray:

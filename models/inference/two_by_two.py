@@ -14,7 +14,7 @@ import numpy as np
 
 from models.arrays import CountArray, FloatArray
 from models.errors import ContradictionError
-from models.programs.nested_counts import Range
+from models.programs.nested_counts import ValueRange
 
 
 def ratio(numerator: float, denominator: float) -> float:
@@ -25,42 +25,30 @@ def ratio(numerator: float, denominator: float) -> float:
 
 
 def odds_ratio(a: float, b: float, c: float, d: float) -> float:
-    """Return the ratio ad / bc; infinite if only bc is 0, and nan if both are.
-
-    >>> odds_ratio(2, 1, 3, 6)
-    4.0
-    """
+    """Return the ratio ad / bc; infinite if only bc is 0, and nan if both are."""
     return ratio(a * d, b * c)
 
 
 def risk_ratio(a: float, b: float, c: float, d: float) -> float:
-    """Return the risk a / (a + b) over c / (c + d); nan if a row is empty or both are 0.
-
-    >>> risk_ratio(2, 2, 1, 3)
-    2.0
-    """
+    """Return the risk a / (a + b) over c / (c + d); nan if a row is empty or both are 0."""
     return ratio(ratio(a, a + b), ratio(c, c + d))
 
 
 def risk_difference(a: float, b: float, c: float, d: float) -> float:
-    """Return the share a / (a + b) less the share c / (c + d); nan if a row is empty.
-
-    >>> risk_difference(2, 2, 1, 3)
-    0.25
-    """
+    """Return the share a / (a + b) less the share c / (c + d); nan if a row is empty."""
     return ratio(a, a + b) - ratio(c, c + d)
 
 
-class Comparison(NamedTuple):
+class Effect(NamedTuple):
     """Number of four counts that grows with a and d and falls with b and c, or nan. within: its possible values."""
 
     of: Callable[[float, float, float, float], float]
-    within: Range
+    within: ValueRange
 
 
-ODDS_RATIO = Comparison(odds_ratio, Range(0.0, inf))
-RISK_RATIO = Comparison(risk_ratio, Range(0.0, inf))
-RISK_DIFFERENCE = Comparison(risk_difference, Range(-1.0, 1.0))
+ODDS_RATIO = Effect(odds_ratio, ValueRange(0.0, inf))
+RISK_RATIO = Effect(risk_ratio, ValueRange(0.0, inf))
+RISK_DIFFERENCE = Effect(risk_difference, ValueRange(-1.0, 1.0))
 
 
 def tighten(ranges: FloatArray) -> FloatArray:
@@ -87,7 +75,7 @@ def are_sums_known(ranges: FloatArray) -> bool:
     return all(ranges[place][0] == ranges[place][1] for place in ((0, 2), (2, 0), (2, 2)))
 
 
-def extremes(ranges: FloatArray, comparison: Comparison) -> Range:
+def extremes(ranges: FloatArray, comparison: Effect) -> ValueRange:
     """Return the range of a comparison over all tables for which it is defined. ranges: as for `tighten`."""
     tight = tighten(ranges)
     (a, b, row), (c, d, _), (column, _, total) = tight.tolist()
@@ -97,7 +85,7 @@ def extremes(ranges: FloatArray, comparison: Comparison) -> Range:
         ends = [(a[0], b[1], c[1], d[0]), (a[1], b[0], c[0], d[1])]
     lower, upper = (comparison.of(*counts) for counts in ends)
     within = comparison.within
-    return Range(within.lower if isnan(lower) else lower, within.upper if isnan(upper) else upper)
+    return ValueRange(within.lower if isnan(lower) else lower, within.upper if isnan(upper) else upper)
 
 
 Ends: TypeAlias = tuple[CountArray, CountArray] | tuple[float, float]

@@ -102,11 +102,7 @@ class Classification:
 
 
 def parts(sets: Iterable[Members]) -> tuple[Members, ...]:
-    """Return the coarsest disjoint sets of which each given set is a union, by their first base value.
-
-    >>> [f"{part:04b}" for part in parts([0b0011, 0b0110, 0b1111])]
-    ['0001', '0010', '0100', '1000']
-    """
+    """Return the coarsest disjoint sets of which each given set is a union, by their first base value."""
     pieces: list[Members] = []
     covered = 0
     for members in sorted(set(sets), key=int.bit_count):
@@ -195,7 +191,6 @@ class IntervalTable:
         return cls(name, values, codes, ranges[:, 0], ranges[:, 1])
 
     def __len__(self) -> int:
-        """Number of published cells."""
         return len(self.lower)
 
 
@@ -205,10 +200,10 @@ class LinkedTables:
 
     sets: for each classification the sets of base values of cells. keys: places of each cell in `sets`, shape (cells,
     attributes). tables: the published tables. published: for each published table the unknown of each of its cells.
-    names: names of all tables, joint ones last. sums: for each table its finest cells, then its totals. Each has its
-    unknowns, and the place of the total of each finest cell, -1 for none. equation_tables: the table of each equation.
-    covered: whether any count of each cell that fits all ranges and equations in whole numbers is a count of some
-    population, shape (cells,). left_out: attributes of joint tables that have too many cells.
+    names: names of all tables, joint ones last. finest: the unknowns of the finest cells of each table.
+    equation_tables: the table of each equation. covered: whether any count of each cell that fits all ranges and
+    equations in whole numbers is a count of some population, shape (cells,). left_out: attributes of joint tables that
+    have too many cells.
     """
 
     classifications: tuple[Classification, ...]
@@ -217,14 +212,13 @@ class LinkedTables:
     tables: tuple[IntervalTable, ...]
     published: tuple[IndexArray, ...]
     names: tuple[str, ...]
-    sums: tuple[tuple[tuple[IndexArray, IndexArray], ...], ...]
+    finest: tuple[IndexArray, ...]
     equations: Equations
     equation_tables: IndexArray
     covered: BoolArray
     left_out: tuple[tuple[str, ...], ...] = ()
 
     def __len__(self) -> int:
-        """Number of unknowns."""
         return len(self.keys)
 
     @property
@@ -296,7 +290,7 @@ def linked_tables(
         if unknown := [name for name in table.values if name not in classified]:
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
     families = [_published_families(table, classifications) for table in tables]
-    size = sum(map(_size, chain.from_iterable(families)))
+    size = sum(prod(map(len, family)) for family in chain.from_iterable(families))
     if size > most_cells:
         raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {most_cells:,}")
     attributes = [frozenset(table.values) for table in tables]
@@ -322,10 +316,6 @@ def linked_tables(
 
 
 # Families of a table: its finest cells, then its totals, then its sums that other tables show, too.
-
-
-def _size(family: Family) -> int:
-    return prod(map(len, family))
 
 
 def _family(axes: Mapping[str, tuple[Members, ...]], classifications: Sequence[Classification]) -> Family:
@@ -372,10 +362,7 @@ def _with_shared(published: Sequence[Sequence[Family]], joints: Sequence[Family]
 
 
 def _places_in(total: Family, fine: Family) -> IndexArray | None:
-    """Return for each cell of a fine family, in C order, the place of its total, -1 for none: shape (cells,).
-
-    None unless every total is a union of fine cells.
-    """
+    """Return for each fine cell, in C order, the place of its total, -1 for none; None unless totals are unions of cells."""
     axes = [places for places in map(_axis_places, total, fine) if places is not None]
     if len(axes) < len(fine):
         return None
@@ -399,10 +386,7 @@ def _axis_places(wholes: tuple[Members, ...], values: tuple[Members, ...]) -> In
 
 
 def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArray]]:
-    """Yield totals, the families that they are sums of, and for each cell of the latter the place of its total.
-
-    The pairs are all that differ in one attribute, and for totals without such parts the finest cells.
-    """
+    """Yield totals, the families that they are sums of, and for each cell of the latter the place of its total."""
     for total in families:
         near = [fine for fine in families if sum(map(ne, fine, total)) == 1]
         pairs = [(fine, places) for fine in near if (places := _places_in(total, fine)) is not None]
@@ -420,10 +404,7 @@ def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArr
 
 
 def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
-    """Return whether a junction tree covers the attributes of all shown tables, each clique within a complete table.
-
-    complete: tables that show each of their attributes as finely as any table does. False if no tree was found.
-    """
+    """Return whether a junction tree was found that covers all attribute sets, each clique within a complete table."""
     return elimination_cliques(attribute_sets, lambda clique: any(clique <= table for table in complete)) is not None
 
 
@@ -442,11 +423,7 @@ def _joint_tables(
     sizes: Mapping[str, int],
     limits: tuple[int, int, int],
 ) -> tuple[list[Attributes], list[Attributes]]:
-    """Return the joint tables of all combinations of a few attributes, and wider ones if coverage is still open.
-
-    sizes: values of each attribute. limits: attributes of a joint table, cells for all of them, and cells of a wider
-    one. The second list has the tables that would need too many cells, for themselves and their totals.
-    """
+    """Return joint tables of a few attributes, wider ones if coverage is open, and those of too many cells."""
     most_attributes, room, wide = limits
     every: Attributes = frozenset().union(*attributes)
     common = every.intersection(*(table for table in attributes if table))
@@ -511,10 +488,6 @@ def _numbered(
     cells = {family: np.searchsorted(unique, code) for family, code in zip(every, codes)}
     of_covered = chain.from_iterable(of_table for of_table, is_covered in zip(families, covered_tables) if is_covered)
     covered = np.isin(np.arange(len(unique)), np.concatenate([[], *(cells[family] for family in of_covered)]))
-    sums = []
-    for of_table in families:
-        of_totals = ((cells[total], _places_in(total, of_table[0])) for total in of_table)
-        sums.append(tuple((unknowns, at) for unknowns, at in of_totals if at is not None))
     equations, equation_tables = _equations(families, cells, len(unique))
     return LinkedTables(
         tuple(classifications),
@@ -523,7 +496,7 @@ def _numbered(
         tuple(tables),
         tuple(np.searchsorted(unique, code) for code in published),
         names,
-        tuple(sums),
+        tuple(cells[of_table[0]] for of_table in families),
         equations,
         equation_tables,
         covered,

@@ -1,4 +1,4 @@
-"""Proven bounds of the counts of linked tables, their explanations, contradictions between tables, and estimates.
+"""Proven bounds of the counts of linked tables, their explanations, and contradictions between tables.
 
 Every bound is proven in whole numbers, so it holds for certain, sharp or not (`models.programs.extremes`).
 """
@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError
 from models.intervals.linked_tables import Interval, LinkedTables
@@ -114,7 +114,7 @@ def _blocks(
     if not len(cells):
         return [], []
     matrix, right = equations[:, is_open], -(equations[:, ~is_open] @ lower[~is_open])
-    rows = _different(matrix, right)
+    rows = np.flatnonzero(np.diff(matrix.indptr))
     matrix, right = matrix[rows], right[rows]
     number, part = connected_components(block_array([[None, matrix.T], [matrix, None]]), directed=False)
     orders = [np.argsort(of, kind="stable") for of in (part[: len(cells)], part[len(cells) :])]
@@ -130,15 +130,6 @@ def _blocks(
     return [at for at, _ in blocks], [block for _, block in blocks]
 
 
-def _different(matrix: Equations, right: CountArray) -> IndexArray:
-    # A random number for each cell distinguishes sums; an equation dropped by mistake would only loosen bounds.
-    rows = np.flatnonzero(np.diff(matrix.indptr))
-    sums = matrix[rows] @ np.random.default_rng(0).integers(1, 2**61, size=matrix.shape[1])
-    sides = np.where(sums < 0, -1, 1)
-    chosen = np.unique(np.stack([sums * sides, right[rows] * sides], axis=1), axis=0, return_index=True)[1]
-    return np.asarray(rows[np.sort(chosen)])
-
-
 def tightened(
     blocks: Sequence[Unknowns], small: int | None, deadline: Deadline, *, only_asked: bool
 ) -> Sequence[Unknowns]:
@@ -152,10 +143,7 @@ def tightened(
 
 
 def _is_open(block: Unknowns, small: int | None) -> BoolArray:
-    """Return whether each bound needs to be improved: shape (2, cells), lower and upper.
-
-    small: for cells not wanted it is enough to know whether they are 0, 1 or more, 1 to `small`, or one number.
-    """
+    """Return whether each bound needs to be improved; of cells not wanted it is enough to know if they are small."""
     if small is None:
         return ~block.attained
     varies = block.seen_low < block.seen_high
@@ -211,7 +199,7 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
         )
         if solution.multipliers is None:
             continue
-        reduced, _ = reduced_objective(objective, equations, solution.multipliers)
+        reduced = reduced_objective(objective, equations, solution.multipliers)
         used = np.flatnonzero(reduced)
         times = (Fraction(sign * multiple, MULTIPLE) for multiple in reduced[used].tolist())
         are_published = linked.is_published[near[used]].tolist()
@@ -280,7 +268,7 @@ def disagreements(linked: LinkedTables) -> list[Disagreement]:
         equations = linked.equations[linked.equation_tables == table]
         ends = np.stack(propagated(equations, *published))
         if (ends[0] > ends[1]).any():
-            cell, its_ranges = _within_one_table(equations, published, linked.sums[table][0][0])
+            cell, its_ranges = _within_one_table(equations, published, linked.finest[table])
             disagreeing.append(Disagreement(cell, (table, table), its_ranges))
         else:
             ranges[table] = ends
@@ -313,110 +301,3 @@ def _within_one_table(
     if gap[place] <= 0:  # only several sums together contradict each other
         return int(cells[0]), ((0, UNBOUNDED), (0, UNBOUNDED))
     return int(cells[place]), (_range(published, int(cells[place])), _range(summed, place))
-
-
-_TOLERANCE = 1e-6
-"""Rows below which a program's correction counts as 0."""
-
-
-@dataclass(frozen=True)
-class JointContradiction:
-    """Tables that cannot all be true, although the rest fits if any one of them is left out. tables: their places.
-
-    correction: the least sum of changes to their counts and ranges that makes them fit.
-    """
-
-    tables: tuple[int, ...]
-    correction: float
-
-
-def joint_contradiction(linked: LinkedTables, deadline: Deadline = NEVER) -> JointContradiction | None:
-    """Return a minimal set of tables that contradict each other; None if real numbers fit, or if time is over.
-
-    Tables are left out one by one as long as the others contradict each other (deletion filter: Chinneck 2008, 6.2).
-    """
-    contradicting = list(range(linked.table_count))
-    if not _correction(linked, contradicting, deadline):
-        return None
-    for table in tuple(contradicting):
-        others = [other for other in contradicting if other != table]
-        if deadline.is_over:
-            return None
-        if _correction(linked, others, deadline):
-            contradicting = others
-    return JointContradiction(tuple(contradicting), _correction(linked, contradicting, deadline))
-
-
-def _correction(linked: LinkedTables, tables: Sequence[int], deadline: Deadline) -> float:
-    """Return the least sum of changes after which some tables fit together in real numbers; 0 if it is not known."""
-    from scipy.sparse import block_array, csr_array, eye_array  # slow to import, and few need it
-
-    ranges = [(linked.tables[table].lower, linked.tables[table].upper) for table in tables]
-    cells = np.concatenate([[], *(linked.published[table] for table in tables)])
-    lower, upper = (np.concatenate([[], *(ends[side] for ends in ranges)]) for side in (0, 1))
-    number, size = len(cells), len(linked)
-    picked = csr_array((np.ones(number), (np.arange(number), cells.astype(np.intp))), shape=(number, size))
-    eye = eye_array(number)
-    # Columns: the counts, additions to published counts, subtractions from them, and the corrected counts.
-    equations = block_array([[linked.equations, None, None, None], [picked, eye, -eye, -eye]], format="csr")
-    zeros = np.zeros(size + 2 * number)
-    upper[upper >= UNBOUNDED] = np.inf
-    ends = np.append(zeros, lower), np.append(zeros + np.inf, upper)
-    objective = np.repeat([0.0, 1.0, 0.0], [size, 2 * number, number])
-    bound = solve(
-        objective, Program(equations.astype(np.float64), np.zeros(equations.shape[0]), *ends), deadline.left
-    ).bound
-    return bound if bound > _TOLERANCE else 0.0
-
-
-# Estimates, where bounds are wide. For each table by itself: of all real counts of its finest cells whose sums lie within
-# the bounds, the most even ones (Bregman's method with interval constraints: Censor and Lent 1981).
-
-
-_SWEEPS = 200
-"""Sweeps through all sums of a table."""
-
-_CLOSE = 1e-4
-"""Change of counts in rows below which the iteration ends."""
-
-
-def estimated_counts(
-    linked: LinkedTables, lower: CountArray, upper: CountArray, deadline: Deadline = NEVER
-) -> FloatArray:
-    """Return an estimate of each count within its bounds: shape (cells,); NaN if time is over before there is one."""
-    result = np.full(len(linked), np.nan)
-    least, most = lower.astype(np.float64), np.where(upper >= UNBOUNDED, np.inf, upper)
-    for sums in linked.sums:
-        if deadline.is_over:
-            break
-        for cells, counts in reversed(_fitted(sums, least, most)):
-            result[cells] = np.where(np.isnan(result[cells]), counts, result[cells])
-    result[lower == upper] = least[lower == upper]
-    return np.asarray(np.clip(result, least, most))
-
-
-def _fitted(
-    sums: Sequence[tuple[IndexArray, IndexArray]], least: FloatArray, most: FloatArray
-) -> list[tuple[IndexArray, FloatArray]]:
-    """Return the finest cells of a table and its totals, each with their counts."""
-
-    def summed(cells: IndexArray, places: IndexArray) -> FloatArray:
-        totals = np.bincount(places + 1, counts, minlength=len(cells) + 1)[1:]  # finest cells at -1 are part of none
-        return np.asarray(totals, dtype=np.float64)
-
-    finest = sums[0][0]
-    counts = np.where(most[finest] > 0, np.maximum(least[finest], 1).mean() if len(finest) else 1.0, 0.0)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        log_ends = [(np.log(least[cells]), np.log(most[cells])) for cells, _ in sums]
-        corrections = [np.zeros(len(cells)) for cells, _ in sums]
-        for _ in range(_SWEEPS):
-            before = counts
-            for (cells, places), (low, high), correction in zip(sums, log_ends, corrections):
-                logs = np.log(summed(cells, places))
-                steps = np.clip(correction, low - logs, high - logs)
-                steps = np.where(logs > -np.inf, np.nan_to_num(steps, posinf=0.0, neginf=0.0), 0.0)
-                correction -= steps
-                counts = counts * np.append(np.exp(steps), 1.0)[places]
-            if np.abs(counts - before).max(initial=0.0) < _CLOSE:
-                break
-    return [(cells, summed(cells, places)) for cells, places in sums]

@@ -12,22 +12,21 @@ follow each other, each used only if the ones before it leave a gap:
 5. a linear, then an integer program (HiGHS), within seconds, nodes and a deadline.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from itertools import combinations, pairwise
+from itertools import combinations
 from operator import or_
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
+from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
-from models.errors import DomainMismatchError, TimeOverError
-from models.graphs.junction_tree import Collection, maximal_masks
-from models.programs.consistent_tables import ALL_NODES, PossibleCells, Program, solve
-from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
-from models.tables.contingency_table import Cells
+from models.errors import DomainMismatchError
+from models.graphs.junction_tree import maximal_masks
+from models.programs.consistent_tables import ALL_NODES, PossibleCells
+from models.programs.extremes import Effort, narrow, sums_of_cells
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
 SECONDS = 10.0
@@ -83,7 +82,8 @@ def known_parts_bounds(
                 best = np.maximum(best, count(first) + count(other) - count(first & other))
         for first in [ear] if ear else tried:
             for other in (0, *([_partner(ear, held)] if ear else tried)):
-                rest = _with_coarser_steps(domain, some & ~first) | (first & other)
+                apart = some & ~first
+                rest = reduce(or_, map(domain.coarser_steps, vertices_of(apart)), apart) | (first & other)
                 if rest != some:
                     best = np.maximum(best, count(first) + lower(rest) - count(first & rest))
         return best
@@ -95,28 +95,6 @@ def _partner(part: Mask, parts: Sequence[Mask]) -> Mask:
     """Return the first other part that holds all vertices that a part shares with the others; 0 if there is none."""
     shared = reduce(or_, (part & other for other in parts if other != part), 0)
     return next((other for other in parts if other != part and not shared & ~other), 0)
-
-
-def _with_coarser_steps(domain: Domain, mask: Mask) -> Mask:
-    return reduce(or_, map(domain.coarser_steps, vertices_of(mask)), mask)
-
-
-def bounds_of_cells(
-    collection: Collection, levels: Mapping[str, int], codes: Mapping[str, CodeArray], length: int
-) -> tuple[CountArray, CountArray]:
-    """Return lower and upper bounds on the counts of many cells that fix the same attributes: shape (length,) each.
-
-    levels: none finer than published. codes: shape (length,) each. Sharp if they fix all separators of a junction
-    tree.
-    """
-    cells = Cells.of(collection.domain, levels, codes, np.ones(length))
-
-    @cache
-    def count(mask: Mask) -> CountArray:
-        return collection.cube.table(mask).counts_in(cells) if mask else np.full(length, collection.cube.total)
-
-    wanted = collection.domain.mask(levels)
-    return known_parts_bounds(collection.domain, maximal_masks(collection.masks), wanted, count)
 
 
 class Extreme(NamedTuple):
@@ -162,13 +140,9 @@ def extreme_count(
         If no table is consistent.
     """
     unknowns = sums_of_cells(cells, np.where(inside, 0, 1), 2)
-    return _extreme(unknowns, direction, Effort(seconds, nodes, deadline=deadline))
-
-
-def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
     side = int(direction > 0)
     first = np.arange(2 * len(unknowns)).reshape(2, -1) == side * len(unknowns)
-    narrow([unknowns], lambda block: first & ~block.attained, effort)
+    narrow([unknowns], lambda block: first & ~block.attained, Effort(seconds, nodes, deadline=deadline))
     bound = int((unknowns.lower, unknowns.upper)[side][0])
     is_attained = unknowns.table is not None and (unknowns.sums @ unknowns.table)[0] == bound
     return Extreme(bound, unknowns.table if is_attained else None)
@@ -178,10 +152,9 @@ def _extreme(unknowns: Unknowns, direction: int, effort: Effort) -> Extreme:
 #
 # Rows are joined freely within a separator cell, so any part of the counts that agrees on the separators can be glued, and
 # so can the rest. The most rows that meet the condition are the largest such part within the cells that meet it. Along a
-# chain it is a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956), else a
-# program over the cells of the tables. For the least number, the rows of the first table that meet the condition are sent
-# along one path each to a cell that does not. Such paths are a flow in any tree; rows without a path meet the condition in
-# every table with these counts.
+# chain it is a flow through the separator cells, at most its count through each cell (Ford and Fulkerson 1956). For the
+# least number, the rows of the first table that meet the condition are sent along one path each to a cell that does not.
+# Such paths are a flow in any tree; rows without a path meet the condition in every table with these counts.
 
 
 FLOW_LIMIT = 2**31 - 1
@@ -253,28 +226,6 @@ def least_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray]) ->
     return int(tables[0].counts[inside[0]].sum()) - largest_flow(edges, gone, nodes)
 
 
-def most_in_tree(tables: Sequence[LinkedTable], inside: Sequence[BoolArray], deadline: Deadline) -> Extreme:
-    """Return the most rows that can be in the given cells of every table, with the table of its program."""
-    from scipy.sparse import csr_array  # slow to import, and few need it
-
-    chosen = np.flatnonzero(np.concatenate(inside))
-    first, begins = np.cumsum([0, *map(len, inside)]).tolist(), _begins(tables)
-    cells = [np.arange(*ends) for ends in pairwise(first)]
-    rows, columns, signs = [], [], []
-    for begin, table_cells, table in zip(begins[1:], cells[1:], tables[1:]):
-        rows += [begin - 1 + table.places, begin - 1 + table.above]
-        columns += [table_cells, cells[table.parent]]
-        signs += [np.ones_like(table_cells), -np.ones_like(cells[table.parent])]
-    entries = (np.concatenate(signs), (np.concatenate(rows), np.concatenate(columns)))
-    equations = csr_array(entries, shape=(begins[-1] - 1, first[-1]))[:, chosen]
-    most = np.array([min(int(table.counts[within].sum()) for table, within in zip(tables, inside))])
-    upper, right = np.concatenate([table.counts for table in tables])[chosen], np.zeros(begins[-1] - 1, dtype=np.int64)
-    first_table = csr_array((chosen < first[1])[None].astype(np.int64))
-    ends = np.zeros_like(upper), upper
-    unknowns = Unknowns(np.zeros_like(most), most, equations, right, most >= 0, first_table, ends)
-    return _extreme(unknowns, 1, Effort(deadline=deadline))
-
-
 def _children(tables: Sequence[LinkedTable]) -> list[list[int]]:
     return [[n for n, table in enumerate(tables) if n and table.parent == number] for number in range(len(tables))]
 
@@ -300,43 +251,3 @@ def largest_flow(edges: _Edges, sink: int, nodes: int) -> int:
     capacities = csr_array((rows, (tails, heads)), shape=(nodes, nodes))
     capacities.data = np.minimum(capacities.data, FLOW_LIMIT).astype(np.int32)
     return int(maximum_flow(capacities, 0, sink).flow_value)
-
-
-# Occupied cells: the possible cells that some nonnegative table with the given marginals does not leave empty.
-#
-# A cell can be empty in all of them although each marginal leaves room for it. The maximum-entropy distribution has no mass
-# there, and iterative fitting approaches 0 only slowly, so such cells are left out.
-
-
-_MASS = 1e-6
-"""Rows above which a cell counts as occupied: far above a solver's rounding, far below the rows of an optimal vertex.
-"""
-
-
-def occupied_cells(cells: PossibleCells, deadline: Deadline = NEVER) -> BoolArray:
-    """Return whether each cell can be occupied, by real numbers: shape (len(cells),). Raises ContradictionError for no
-    table.
-
-    Each program fills as many cells as possible that no earlier one has filled (Fukuda, Lectures on polyhedral
-    computation, 8.3: implicit equalities). Raises TimeOverError if the deadline comes before all cells are decided.
-    """
-    occupied = np.zeros(len(cells), dtype=np.bool_)
-    while not occupied.all():
-        filled = (_filled(cells, ~occupied, deadline) > _MASS) & ~occupied
-        if not filled.any():
-            break
-        occupied |= filled
-    return occupied
-
-
-def _filled(cells: PossibleCells, wanted: BoolArray, deadline: Deadline) -> FloatArray:
-    """Return a table with rows in as many of the wanted cells as possible, one row each as far as there are any."""
-    from scipy.sparse import hstack  # slow to import, and few need it
-
-    # Columns: the first row of each cell, which has the weight, and its further rows.
-    ends = np.repeat([1.0, np.inf], len(cells))
-    program = Program(hstack([cells.constraints] * 2, format="csr"), cells.counts, np.zeros_like(ends), ends)
-    table = solve(np.concatenate([-wanted.astype(np.float64), np.zeros(len(cells))]), program, deadline.left).table
-    if table is None:
-        raise TimeOverError("the time was over before it was known which cells can be occupied")
-    return np.asarray(table.reshape(2, -1).sum(axis=0), dtype=np.float64)

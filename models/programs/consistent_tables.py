@@ -8,7 +8,7 @@ presolve.
 import os
 import pickle
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -71,7 +71,6 @@ class PossibleCells:
     total: int
 
     def __len__(self) -> int:
-        """Number of cells."""
         return self.constraints.shape[1]
 
     @cached_property
@@ -113,8 +112,22 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
     """
     from scipy.sparse import csr_array  # slow to import, and few need it
 
-    tables = tuple(collection.cube.table(mask) for mask in maximal_masks(collection.masks))
-    parts = [*tables, *(support.cells for support in collection.supports)]
+    joined, tables = joined_cells(collection, limit), tuple(_maximal_tables(collection))
+    begins = np.cumsum([0, *map(len, tables)]).tolist()
+    places = np.array([begin + joined.positions_in(table) for begin, table in zip(begins, tables)], dtype=np.intp)
+    columns = np.tile(np.arange(len(joined)), len(tables))
+    constraints = csr_array((np.ones(places.size), (places.ravel(), columns)), shape=(begins[-1], len(joined)))
+    counts = np.concatenate([np.zeros(0), *(table.counts for table in tables)])
+    return PossibleCells(joined, tables, constraints, counts, collection.cube.total)
+
+
+def _maximal_tables(collection: Collection) -> Iterator[ContingencyTable]:
+    return map(collection.cube.table, maximal_masks(collection.masks))
+
+
+def joined_cells(collection: Collection, limit: int) -> Cells:
+    """Return the natural join of all marginals and supports, with 1 each. Raises TooManyCellsError as `possible_cells`."""
+    parts = [*_maximal_tables(collection), *(support.cells for support in collection.supports)]
     waiting = [cells.with_counts(np.ones(len(cells))) for cells in parts]
     joined = Cells(collection.domain, Margin({}), (), np.ones(1))
     while waiting:
@@ -122,12 +135,7 @@ def possible_cells(collection: Collection, limit: int) -> PossibleCells:
         cells = max(waiting, key=lambda part: (sum(a in joined.margin for a in part.margin), -len(part)))
         waiting.remove(cells)
         joined = joined.join(cells, limit)
-    begins = np.cumsum([0, *map(len, tables)]).tolist()
-    places = np.array([begin + joined.positions_in(table) for begin, table in zip(begins, tables)], dtype=np.intp)
-    columns = np.tile(np.arange(len(joined)), len(tables))
-    constraints = csr_array((np.ones(places.size), (places.ravel(), columns)), shape=(begins[-1], len(joined)))
-    counts = np.concatenate([np.zeros(0), *(table.counts for table in tables)])
-    return PossibleCells(joined, tables, constraints, counts, collection.cube.total)
+    return joined
 
 
 ALL_NODES = 2**31 - 1

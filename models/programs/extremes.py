@@ -30,14 +30,8 @@ _HARVESTS = 4
 _TOGETHER = (maxsize, 60, 12, 3, 1)
 """Numbers of bounds without a common equation that one linear program asks about, in turn."""
 
-_MOVED = (maxsize, 15, 3, 1)
-"""Numbers of bounds that one move of a table of whole numbers tries to attain, in turn."""
-
-_MOVE_FROM = 40
-"""Least numbers of a table for which moves are used; for smaller tables integer programs are quick."""
-
-_MOVE_COST = 0.01
-"""Cost of each row that a move changes, in units of a row by which a bound comes nearer."""
+_LARGE_FROM = 40
+"""Least numbers of a table of which many bounds are asked about at once; for smaller tables integer programs are quick."""
 
 _DRAWS = 3
 """Times that bounds without a common equation are drawn."""
@@ -112,8 +106,7 @@ class Unknowns(Ranges):
     wanted: whether all bounds of a count are needed. sums: shape (counts, numbers), None for the numbers themselves;
     ends: then the bounds of the numbers. is_whole: whether integer programs are solved; otherwise any table is
     accepted. tried: 1 if a bound is sharp over real numbers or was examined by itself, 2 if it is given up; shape (2,
-    counts). passes, moves: how many sizes of `_TOGETHER` and `_MOVED` have asked about a bound. table: the last table
-    of whole numbers.
+    counts). passes: how many sizes of `_TOGETHER` have asked about a bound. table: the last table of whole numbers.
     """
 
     equations: Equations
@@ -124,12 +117,11 @@ class Unknowns(Ranges):
     is_whole: bool = True
     tried: IndexArray = field(init=False)
     passes: IndexArray = field(init=False)
-    moves: IndexArray = field(init=False)
     table: CountArray | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.tried, self.passes, self.moves = np.zeros((3, 2, len(self)), dtype=np.intp)
+        self.tried, self.passes = np.zeros((2, 2, len(self)), dtype=np.intp)
 
     @property
     def number_ends(self) -> tuple[CountArray, CountArray]:
@@ -162,8 +154,8 @@ class Unknowns(Ranges):
 
     @property
     def is_large(self) -> bool:
-        """True if many bounds are asked about at once, and tables are moved."""
-        return self.sums is None and len(self) >= _MOVE_FROM
+        """True if many bounds are asked about at once."""
+        return self.sums is None and len(self) >= _LARGE_FROM
 
     def apart(self, waiting: BoolArray, most: int, rng: np.random.Generator) -> list[Bound]:
         """Return some waiting bounds, no two of them in one equation (Luby 1986); for few numbers only the first one."""
@@ -189,8 +181,8 @@ IsOpen = Callable[[Unknowns], BoolArray]
 def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
     """Improve bounds of independent blocks, and find tables, until no bound is open or the effort is over.
 
-    Linear programs come first: for many bounds of all blocks, then for fewer of each, then for one. Moves of tables of
-    whole numbers follow, then integer programs. Raises ContradictionError.
+    Linear programs come first: for many bounds of all blocks, then for fewer of each, then for one. Integer programs
+    follow. Raises ContradictionError.
     """
     from scipy.sparse import block_diag  # slow to import, and few need it
 
@@ -230,8 +222,6 @@ def narrow(blocks: Sequence[Unknowns], is_open: IsOpen, effort: Effort) -> None:
                 if chosen_bounds and block.table is None and not block.is_large and not (block.tried == 2).any():
                     _try_in_whole_numbers(block, is_open, effort)
     for block in blocks:
-        if block.is_large:
-            _move(block, is_open, effort, rng)
         while _try_in_whole_numbers(block, is_open, effort):
             pass
 
@@ -243,10 +233,7 @@ def _solved_together(
     effort: Effort,
     chosen: Sequence[Sequence[Bound]] = (),
 ) -> bool:
-    """Prove the chosen bounds of each block, whose sum is the block's objective; False if the solver did not finish.
-
-    One linear program covers all blocks, because their optima are independent.
-    """
+    """Prove the chosen bounds of each block by one linear program; False if the solver did not finish."""
     lower, upper = (np.concatenate(ends).astype(np.float64) for ends in zip(*(block.number_ends for block in blocks)))
     # Finite ends, because one unbounded block would make the whole program unbounded.
     upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
@@ -283,46 +270,6 @@ def _prove(block: Unknowns, bounds: Sequence[Bound], multipliers: CountArray) ->
         block.bound(*bound, -(-(proven_sum(reduced, *block.number_ends) + constant) // MULTIPLE))
 
 
-def _move(block: Unknowns, is_open: IsOpen, effort: Effort, rng: np.random.Generator) -> None:
-    """Change a table of whole numbers by few rows at a time, so that it attains bounds.
-
-    A linear program chooses the numbers to change; if it changes them by fractions, an integer program of these
-    decides.
-    """
-    from scipy.sparse import hstack  # slow to import, and few need it
-
-    while block.table is None and _try_in_whole_numbers(block, is_open, effort):
-        pass
-    both = hstack([block.equations, -block.equations], format="csr").astype(np.float64)  # additions, then subtractions
-    for number, most in enumerate(_MOVED):
-        while block.table is not None and not effort.is_over:
-            chosen = block.apart(is_open(block) & (block.moves <= number), most, rng)
-            if not chosen:
-                break
-            for bound in chosen:
-                block.moves[bound] = number + 1
-            cost = block.objective_of(chosen)
-            objective = np.concatenate([cost, -cost]) + _MOVE_COST
-            room = np.concatenate([np.minimum(block.upper, _HUGE) - block.table, block.table - block.lower])
-            move = _least_change(objective, both, np.maximum(room, 0).astype(np.float64), effort)
-            block.take(block.table + move[: len(block)] - move[len(block) :])
-
-
-def _least_change(objective: FloatArray, both: Equations, room: FloatArray, effort: Effort) -> FloatArray:
-    none = np.zeros(len(room))
-    change = solve(objective, Program(both, np.zeros(both.shape[0]), none, room), effort.spend()).table
-    if change is None or np.abs(change - np.rint(change)).max(initial=0.0) <= _WHOLE:
-        return none if change is None else change
-    used = np.flatnonzero(change > _WHOLE)
-    equations = both[:, used]
-    equations = equations[np.flatnonzero(np.diff(equations.indptr))]
-    program = Program(equations, np.zeros(equations.shape[0]), none[used], room[used])
-    whole_change = solve(objective[used], program, min(effort.spend(), effort.whole_seconds), effort.nodes).table
-    if whole_change is not None:
-        none[used] = whole_change
-    return none
-
-
 def _try_in_whole_numbers(block: Unknowns, is_open: IsOpen, effort: Effort) -> bool:
     waiting = is_open(block) & (block.tried == 1)
     if not block.is_whole or effort.is_over or not waiting.any():
@@ -352,10 +299,9 @@ MULTIPLE = 5040
 """Denominator of the fractions that multipliers are rounded to."""
 
 
-def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> tuple[CountArray, CountArray]:
-    """Return c - A'y, shape (numbers,), and y, shape (equations,), both in units of 1 / MULTIPLE."""
-    multipliers = np.rint(duals * MULTIPLE).astype(np.int64)
-    return objective * MULTIPLE - equations.T @ multipliers, multipliers
+def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> CountArray:
+    """Return c - A'y in units of 1 / MULTIPLE, shape (numbers,)."""
+    return np.asarray(objective * MULTIPLE - equations.T @ np.rint(duals * MULTIPLE).astype(np.int64))
 
 
 def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:

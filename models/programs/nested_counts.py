@@ -16,10 +16,10 @@ from typing import NamedTuple
 import numpy as np
 
 from models.arrays import CountArray, FloatArray, IndexArray
-from models.errors import ContradictionError, DomainMismatchError
+from models.errors import ContradictionError
 
 
-class Range(NamedTuple):
+class ValueRange(NamedTuple):
     """Certain range: lower <= value <= upper."""
 
     lower: float
@@ -31,8 +31,8 @@ class Range(NamedTuple):
         return self.lower == self.upper
 
 
-UNBOUNDED = Range(-inf, inf)
-"""Range of a value about which nothing is certain."""
+UNBOUNDED = ValueRange(-inf, inf)
+"""ValueRange of a value about which nothing is certain."""
 
 
 Bounded = tuple[CountArray, CountArray]
@@ -44,39 +44,27 @@ class NestedCounts:
     """Bounds of cells and of the groups around them.
 
     levels: of the cells, then of ever coarser groups. parents: for all levels but the last, the group of the next
-    level around each group. Raises DomainMismatchError for numbers that do not fit.
-
-    >>> cells, whole = (np.array([0, 2]), np.array([5, 4])), (np.array([6]), np.array([6]))
-    >>> tens = NestedCounts((cells, whole), (np.array([0, 0]),))
-    >>> tens.extremes(np.array([1.0, 3.0])), tens.extreme_ratios(np.array([1.0, 3.0]), np.array([1.0, 1.0]))
-    (Range(lower=10.0, upper=14.0), Range(lower=1.6666666666666667, upper=2.3333333333333335))
+    level around each group.
     """
 
     levels: tuple[Bounded, ...]
     parents: tuple[IndexArray, ...]
 
-    def __post_init__(self) -> None:
-        if len(self.levels) != len(self.parents) + 1:
-            raise DomainMismatchError(f"{len(self.levels)} levels need {len(self.levels) - 1} maps to the next one")
-        for (level, _), (above, _), parents in zip(self.levels, self.levels[1:], self.parents):
-            if len(parents) != len(level) or (len(level) and not 0 <= parents.min() <= parents.max() < len(above)):
-                raise DomainMismatchError("each group is in one of the next level")
-
-    def extremes(self, costs: FloatArray) -> Range:
+    def extremes(self, costs: FloatArray) -> ValueRange:
         """Return the least and the largest sum of counts times costs. costs: finite, shape (cells,).
 
         Raises ContradictionError if no counts are within all bounds.
         """
-        return Range(float(self._cheapest(costs) @ costs), float(self._cheapest(-costs) @ costs))
+        return ValueRange(float(self._cheapest(costs) @ costs), float(self._cheapest(-costs) @ costs))
 
-    def extreme_ratios(self, numerators: FloatArray, denominators: FloatArray) -> Range | None:
+    def extreme_ratios(self, numerators: FloatArray, denominators: FloatArray) -> ValueRange | None:
         """Return the least and the largest ratio of two sums over all tables that have one; None if no table has.
 
         denominators: nonnegative, and 0 only if the numerator is 0. Shape (cells,) each. Raises as `extremes`.
         """
         largest = self._least_ratio(-numerators, denominators)
         least = self._least_ratio(numerators, denominators)
-        return None if least is None or largest is None else Range(least, -largest)
+        return None if least is None or largest is None else ValueRange(least, -largest)
 
     def _least_ratio(self, numerators: FloatArray, denominators: FloatArray) -> float | None:
         counts = self._cheapest(-denominators)

@@ -23,7 +23,7 @@ import numpy as np
 from models.arrays import FloatArray, IndexArray
 from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import FLOW_LIMIT, LinkedTable, most_in_chain
-from models.programs.consistent_tables import Program, possible_cells, solve
+from models.programs.consistent_tables import Program, joined_cells, solve
 from models.programs.extremes import Effort
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -59,7 +59,7 @@ class Packing:
     def of(cls, cube: DataCube, masks: Sequence[Mask], limit: int) -> "Packing":
         """Return the packing over margins with these masks. Raises TooManyCellsError for more joint cells than `limit`."""
         tables = tuple(map(cube.table, masks))
-        joint = possible_cells(Collection.of(cube, masks), limit).cells
+        joint = joined_cells(Collection.of(cube, masks), limit)
         begins = np.cumsum([0, *map(len, tables)])
         places = [begin + joint.positions_in(table) for begin, table in zip(begins.tolist(), tables)]
         return cls(cube, tuple(masks), tables, np.array(places, dtype=np.intp))

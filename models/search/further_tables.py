@@ -1,59 +1,51 @@
 """Further tables beside a junction tree: the pairs that the tree shows least well, as finely as they are allowed.
 
-A tree shows few of all pairs. A table of one more pair makes the answer about it exact and changes no other, so tables are
-chosen one by one by how much nearer they bring the answer about their own pair to the data. Only counts of the attributes
-that they show decide, given the tree: their choice tells nothing of any other attribute.
+A tree shows few of all pairs. A table of one more pair makes the answer about it exact and changes no other. So tables
+are chosen one by one, by how much nearer they bring the answer about their own pair to the data. Given the tree, only
+counts of the attributes that they show decide. So their choice tells nothing of any other attribute.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import combinations
-from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from models.deadline import NEVER, Deadline
 from models.errors import SelectionError, TooManyCellsError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.inference.beside_core import Grid
+from models.inference.beside_core import fit_to_tables
 from models.inference.marginal_model import MarginalModel
 from models.search.problem import staircase
 from models.tables.hierarchy import Domain, Mask, vertices_of
 
-LEAST_GAIN = 0.001
-"""Share of all rows by which the answer about a pair must come nearer to the data, by default."""
-
 _SWEEPS, _CONVERGED = 200, 1e-6
-"""Of fits by which candidates are compared."""
+"""Limits of the fits by which candidates are compared."""
 
 _CELLS = 1 << 21
-"""Of a pair at its finest levels; larger ones are left as the tree shows them."""
+"""Most cells of a pair at its finest levels; larger pairs stay as the tree shows them."""
 
 _LOOKED_AT = 20_000
-"""Levels of a wanted margin that are looked at."""
+"""Most levels of a wanted margin that are looked at."""
+
+_DIGITS = 12
+"""Decimals of a gain; more are rounding."""
 
 Progress = Callable[[int, int], None]
-"""Told how much of the choice is done, and how much there is."""
+"""Function of the part of the choice that is done, and of the whole."""
 
 
-@dataclass(frozen=True)
-class FurtherLimits:
-    """How many further tables there may be (None: no limit), and the least gain of a table.
+class FurtherLimits(NamedTuple):
+    """Most further tables (None: no limit), and the least total variation that a table gains about its attributes.
 
-    least_gain: in total variation of the table's own attributes, from 0 to 1. crossing_levels: whether a table may show two
-    attributes at levels that cross those of another one. Raises SelectionError for negative limits.
+    crossing_levels: whether a table may show two attributes at levels that cross those of another one.
     """
 
     tables: int | None = None
-    least_gain: float = LEAST_GAIN
+    least_gain: float = 0.001
     crossing_levels: bool = True
-
-    def __post_init__(self) -> None:
-        if self.tables is not None and self.tables < 0:
-            raise SelectionError(f"a limit of tables must not be negative, got {self.tables}")
-        if not 0 <= self.least_gain <= 1:
-            raise SelectionError(f"the least gain is a total variation, from 0 to 1, not {self.least_gain}")
 
 
 NO_LIMITS = FurtherLimits()
@@ -61,14 +53,10 @@ NO_LIMITS = FurtherLimits()
 
 @dataclass(frozen=True, eq=False)
 class FurtherTable:
-    """A margin. gain: by how much it brings the answer about its attributes nearer to the data, in total variation."""
+    """Margin. gain: total variation by which it brings the answer about its attributes nearer to the data."""
 
     mask: Mask
     gain: float
-
-
-_DIGITS = 12
-"""Of a gain that count: more are rounding."""
 
 
 def further_tables(
@@ -83,13 +71,12 @@ def further_tables(
     """Return the further tables, in the order in which they were chosen.
 
     core: decomposable, also without the attributes that are not named, over a cube that holds the base table. allowed:
-    whether a margin may be published; then whatever is coarser may be, too. wanted: margins that come first, each once and
-    as finely as it is allowed; then pairs of the named attributes. The limits count both. The result depends on the counts
-    of the named attributes alone, given the core, unless the deadline ends the choice. Its parameters are the question,
-    what may be published, and when to stop.
+    whether a margin may be published; everything coarser may be, too. wanted: margins that come first, as finely as they
+    are allowed; pairs of the named attributes follow. The limits count both. Given the core, the result depends on
+    the counts of the named attributes alone, unless the deadline ends the choice.
 
-    Raises SelectionError for a wanted margin with other attributes, TooManyCellsError for one at too many levels, and
-    NotDecomposableError where the core, or what it shows of the named attributes, has no junction tree.
+    Raises SelectionError for a wanted margin with other attributes, TooManyCellsError for one at too many levels. Raises
+    NotDecomposableError if the core, or its part about the named attributes, has no junction tree.
     """
     choice = _Choice(core, nonsensitive, allowed, limits)
     for mask in wanted:
@@ -101,27 +88,26 @@ def further_tables(
 
 
 _Waiting = tuple[float, int, Mask, tuple[int, int], FurtherTable | None]
-"""A pair that may gain: minus the gain of its best table, or the error of its answer before tables were tried; the cells and
-the mask of the table; the places of its attributes; the table, None before tables were tried."""
+"""Pair that may gain: the negative gain of its best table, its cells, its mask, the places of the attributes, the table.
+
+Before tables were tried, the gain is the error of the answer, and the table is None."""
 
 
 class _Choice:
-    """The choice of further tables. tables: those chosen so far."""
-
     def __init__(
         self, core: Collection, nonsensitive: Sequence[str], allowed: Callable[[Mask], bool], limits: FurtherLimits
     ) -> None:
         self._domain, self._allowed, self._limits = core.domain, allowed, limits
         places = sorted(map(core.domain.index, nonsensitive))
         self._names = [core.domain.attributes[place] for place in places]
-        self._own = [core.domain.attribute_masks[place] for place in places]
+        self._masks = [core.domain.attribute_masks[place] for place in places]
         # Without the other attributes even rounding is the same whatever their values are.
-        self._core, self._published = MarginalModel(core.within(sum(self._own))), core.masks
+        self._core, self._published = MarginalModel(core.within(sum(self._masks))), core.masks
         _ = self._core.closed_form
         self.tables: list[FurtherTable] = []
 
     @property
-    def _shown(self) -> Collection:
+    def _collection(self) -> Collection:
         core = self._core.collection
         return Collection.of(core.cube, (*core.masks, *(table.mask for table in self.tables)))
 
@@ -130,47 +116,47 @@ class _Choice:
         return self._limits.tables is not None and len(self.tables) >= self._limits.tables
 
     def _fits(self, mask: Mask) -> bool:
-        # Each is compared alone: another further table that shows both attributes as finely may be left out later.
+        # Compared one by one, because another table that shows both attributes as finely may be left out later.
         others = (self._published, *((table.mask,) for table in self.tables))
         return self._limits.crossing_levels or not any(any(self._domain.crossings(mask, some)) for some in others)
 
-    def _error(self, whole: Mask, shown: Collection, candidate: Mask = 0) -> float:
-        """The total variation between the data of some attributes and the answer about them beside one more table."""
-        part = Collection.of(shown.cube, (*shown.masks, candidate))
-        data, names = self._core.collection.cube.table(whole), tuple(self._domain.margin(whole))
-        grid = Grid.of(part, {a: part.finest_levels[a] for a in names})
-        if prod(grid.shape) > _CELLS:
+    def _error(self, attributes_mask: Mask, collection: Collection, candidate: Mask = 0) -> float:
+        """Return the total variation between the data of some attributes and the answer about them with one more table."""
+        part = Collection.of(collection.cube, (*collection.masks, candidate))
+        data, names = self._core.collection.cube.table(attributes_mask), tuple(self._domain.margin(attributes_mask))
+        levels = {a: part.finest_levels[a] for a in names}
+        if self._domain.size(levels) > _CELLS:
             raise TooManyCellsError(f"more than {_CELLS:,} cells of {', '.join(names)}")
-        beliefs = grid.cut(self._core.expected(grid.levels))
-        grid.fit(beliefs, map(part.cube.table, maximal_masks(part.masks)), _SWEEPS, _CONVERGED)
+        beliefs, tables = np.array(self._core.expected(levels)), map(part.cube.table, maximal_masks(part.masks))
+        fit_to_tables(self._domain, levels, beliefs, tables, _SWEEPS, _CONVERGED)
         places, share = [], np.ones(len(data))
-        for a, level in grid.levels.items():
+        for a, level in levels.items():
             hierarchy = self._domain.hierarchy(a)
             above = hierarchy.lift(0, level)[data.column(a, 0)]
-            places.append(np.searchsorted(grid.codes[a], above))
+            places.append(above)
             share /= hierarchy.leaf_counts(level)[above]
         expected = beliefs[tuple(places)] * share
         return float(np.maximum(data.counts - expected, 0.0).sum() / max(data.total, 1))
 
-    def _best(self, whole: Mask, candidates: Iterable[Mask]) -> FurtherTable | None:
-        cells, shown = self._domain.cell_count, self._shown.within(whole)
-        before = self._error(whole, shown)
-        new = (mask for mask in candidates if all(mask & ~known for known in shown.masks))
-        tables = [FurtherTable(mask, before - self._error(whole, shown, mask)) for mask in new]
+    def _best(self, attributes_mask: Mask, candidates: Iterable[Mask]) -> FurtherTable | None:
+        cells, collection = self._domain.cell_count, self._collection.within(attributes_mask)
+        before = self._error(attributes_mask, collection)
+        new = (mask for mask in candidates if all(mask & ~other for other in collection.masks))
+        tables = [FurtherTable(mask, before - self._error(attributes_mask, collection, mask)) for mask in new]
         return min(tables, key=lambda table: (-round(table.gain, _DIGITS), cells(table.mask), table.mask), default=None)
 
     def take_wanted(self, mask: Mask) -> None:
-        if mask & ~sum(self._own):
+        if mask & ~sum(self._masks):
             margin = self._domain.margin(mask)
             raise SelectionError(f"the wanted further table {margin} shows an attribute that none may show")
-        whole = sum(self._domain.attribute_masks[place] for place in self._domain.places(mask))
+        attributes_mask = sum(self._domain.attribute_masks[place] for place in self._domain.places(mask))
         candidates = list(filter(self._fits, maximal_allowed(self._domain, mask, self._allowed)))
-        if not self._is_full and (table := self._best(whole, candidates)) is not None:
+        if not self._is_full and (table := self._best(attributes_mask, candidates)) is not None:
             self.tables.append(table)
 
     def take_pairs(self, deadline: Deadline, progress: Progress) -> None:
-        """Add the pairs that gain the most, one by one. The tables of a pair are tried if no other pair may gain as much."""
-        pairs = list(combinations(range(len(self._own)), 2))
+        """Add the pairs that gain most, one by one; tables of a pair are tried only if no other pair may gain as much."""
+        pairs = list(combinations(range(len(self._masks)), 2))
         waiting: list[_Waiting] = []
         for number, pair in enumerate(pairs):
             if deadline.is_over:
@@ -185,9 +171,9 @@ class _Choice:
                 if (closer := self._with_table(chosen)) is not None:
                     heappush(waiting, closer)
                 continue
-            before = self._shown.finest_levels
+            before = self._collection.finest_levels
             self.tables.append(table)
-            finer = {a for a, level in self._shown.finest_levels.items() if level < before[a]}
+            finer = {a for a, level in self._collection.finest_levels.items() if level < before[a]}
             again = [pair for pair in pairs if pair == chosen or finer & {self._names[i] for i in pair}]
             waiting = [candidate for candidate in waiting if candidate[3] not in again]
             for pair in again:
@@ -196,14 +182,17 @@ class _Choice:
 
     def _entry(self, pair: tuple[int, int]) -> list[_Waiting]:
         try:
-            whole = sum(self._own[place] for place in pair)
-            error = self._error(whole, self._shown.within(whole))
+            attributes_mask = sum(self._masks[place] for place in pair)
+            error = self._error(attributes_mask, self._collection.within(attributes_mask))
         except TooManyCellsError:
             return []
         return [(-round(error, _DIGITS), 0, 0, pair, None)] if self._is_worth(error) else []
 
     def _with_table(self, pair: tuple[int, int]) -> _Waiting | None:
-        first, second = ([own & ((2 << step) - 1) for step in vertices_of(own)] for own in (self._own[i] for i in pair))
+        first, second = (
+            [attribute_mask & ((2 << step) - 1) for step in vertices_of(attribute_mask)]
+            for attribute_mask in (self._masks[i] for i in pair)
+        )
         candidates = (one | other for one, other in staircase(first, second, self._allowed))
         table = self._best(first[-1] | second[-1], filter(self._fits, candidates))
         if table is None or not self._is_worth(table.gain):
@@ -216,9 +205,9 @@ class _Choice:
 
 
 def maximal_allowed(domain: Domain, mask: Mask, allowed: Callable[[Mask], bool]) -> list[Mask]:
-    """Return the finest allowed margins that show each attribute of a margin, and none finer than it does.
+    """Return the finest allowed margins that show every attribute of a margin, none finer than it does.
 
-    Whatever is coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError for too many levels.
+    Everything coarser than an allowed margin is taken to be allowed. Raises TooManyCellsError for too many levels.
     """
     attribute_masks = [mask & domain.attribute_masks[place] for place in domain.places(mask)]
     start = sum(attribute_mask & -attribute_mask for attribute_mask in attribute_masks)

@@ -23,7 +23,7 @@ from models.graphs.interaction_graph import (
     allowed_moves,
     describe,
 )
-from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks, sides
+from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.maximum_entropy import MaximumEntropy
 from models.installed import name_of
 from models.search.wanted import WantedAnalyses, apart
@@ -50,8 +50,7 @@ class Change(NamedTuple):
 class Position:
     """Collection during a search: its graph, maximal cliques and KL divergence in nats.
 
-    cube: holds the base table. graph, cliques, divergence: the collection. analyses: wanted analyses. known_distances:
-    distances of the wanted margins from the data, if they are known.
+    cube: holds the base table. graph, cliques, divergence: the collection. analyses: wanted analyses.
     """
 
     cube: DataCube
@@ -59,7 +58,6 @@ class Position:
     cliques: frozenset[Mask]
     divergence: float
     analyses: WantedAnalyses | None = None
-    known_distances: tuple[float, ...] | None = None
 
     @classmethod
     def of(
@@ -74,8 +72,6 @@ class Position:
     @cached_property
     def wanted(self) -> tuple[float, ...]:
         """Distance of each wanted margin from the data, computed on first use."""
-        if self.known_distances is not None:
-            return self.known_distances
         return self.analyses.distances(self.cliques) if self.analyses else ()
 
     @cached_property
@@ -86,7 +82,10 @@ class Position:
     @property
     def complexity(self) -> float:
         """The complexity that is priced: free parameters, as the cube counts the cells of a margin, or their replacement."""
-        return sum(map(self.cube.complexity, self.tree.cliques)) - sum(map(self.cube.complexity, self.tree.separators))
+        return self._sum(self.cube.complexity)
+
+    def _sum(self, of: Callable[[Mask], float]) -> float:
+        return sum(map(of, self.tree.cliques)) - sum(map(of, self.tree.separators))
 
     def change(self, move: Move) -> Change:
         """Return the changes by an allowed move."""
@@ -104,7 +103,9 @@ class Position:
                 divergence = entropy(steps) - entropy(clique) + self._leaves(vertex)
                 return Change(divergence, complexity(clique) - complexity(steps), clique)
             case RemoveVertex(vertex):
-                return self._hiding(vertex)
+                after = replace(self, cliques=self.cliques_after(move))
+                saved = self._sum(self.cube.entropy) - after._sum(self.cube.entropy) - self._leaves(vertex)
+                return Change(saved, after.complexity - self.complexity, 0)
 
     def _joining(self, separator: Mask, first: Mask, second: Mask) -> Change:
         divergence, parameters = (
@@ -116,92 +117,42 @@ class Position:
         attribute, level = self.cube.domain.induced_attributes[vertex]
         return self.cube.log_leaves(attribute, level + 1) - self.cube.log_leaves(attribute, level)
 
-    def _hiding(self, vertex: int) -> Change:
-        """Return the changes if a vertex is hidden: a junction tree stays one when the vertex leaves its cliques and
-        separators.
-
-        The cliques that hold a vertex form a junction tree by themselves.
-        """
-        bit = 1 << vertex
-        tree = JunctionTree.of(self.cube.domain, [clique for clique in self.cliques if clique & bit])
-        entropy, complexity = self.cube.entropy, self.cube.complexity
-        divergence, parameters = -self._leaves(vertex), 0.0
-        for sign, masks in ((1, tree.cliques), (-1, tree.separators)):
-            for mask in masks:
-                if mask & bit:
-                    divergence += sign * (entropy(mask) - entropy(mask ^ bit))
-                    parameters -= sign * (complexity(mask) - complexity(mask ^ bit))
-        return Change(divergence, parameters, 0)
-
     def cliques_after(self, move: Move) -> frozenset[Mask]:
         """Return the maximal cliques after an allowed move."""
         match move:
             case AddEdge():
-                return self._with_clique(move.clique(self.graph))
+                return with_clique(self.cliques, move.clique(self.graph))
             case AddVertex(vertex):
-                return self._with_clique(self.cube.domain.coarser_steps(vertex) | 1 << vertex)
+                return with_clique(self.cliques, self.cube.domain.coarser_steps(vertex) | 1 << vertex)
             case RemoveEdge(first, second):
-                parted = self.graph.joined_steps(second)
-                edge = 1 << first | parted & -parted
-                kept_cliques = {c for c in self.cliques if edge & ~c}
-                (torn,) = (c for c in self.cliques if not edge & ~c)
-                halves = (torn ^ 1 << first, torn ^ parted)
-                return frozenset(kept_cliques | {h for h in halves if not any(not h & ~c for c in kept_cliques)})
+                return without_edge(self.cliques, 1 << first, self.graph.joined_steps(second))
             case RemoveVertex(vertex):
                 return frozenset(maximal_masks(c & ~(1 << vertex) for c in self.cliques))
 
-    def _with_clique(self, clique: Mask) -> frozenset[Mask]:
-        return frozenset({old for old in self.cliques if old & ~clique} | {clique})
-
-    def after(self, move: Move, change: Change, wanted: tuple[float, ...] | None = None) -> "Position":
-        """Return the position after an allowed move. wanted: the result of `wanted_after`, if it was computed."""
-        return replace(
-            self,
-            graph=move.apply(self.graph),
-            cliques=self.cliques_after(move),
-            divergence=self.divergence - change.divergence,
-            known_distances=wanted,
-        )
-
-    def wanted_after(self, move: Move) -> tuple[float, ...]:
-        """Return the distances of the wanted margins after an allowed move; distances that cannot change are kept."""
-        if not self.analyses:
-            return ()
-        domain = self.cube.domain
-        match move:
-            case AddEdge(first, second):
-                parts = sides(self.graph, first, second)
-            case RemoveEdge(first, second):
-                parts = sides(move.apply(self.graph), first, second)
-            case AddVertex(vertex):
-                parts = (1 << vertex, 1 << vertex)
-            case RemoveVertex():
-                parts = (-1, -1)
-        concerned = [bool(margin.mask & parts[0] and margin.mask & parts[1]) for margin in self.analyses.margins]
-        if not any(concerned):
-            return self.wanted
-        tree = JunctionTree.of(domain, self.cliques_after(move))
-        return tuple(
-            self.analyses.distance(margin, tree) if changes else before
-            for margin, changes, before in zip(self.analyses.margins, concerned, self.wanted)
-        )
+    def after(self, move: Move, change: Change) -> "Position":
+        """Return the position after an allowed move."""
+        divergence = self.divergence - change.divergence
+        return replace(self, graph=move.apply(self.graph), cliques=self.cliques_after(move), divergence=divergence)
 
     def wanted_gain(self, move: Move) -> float:
         """Return the weighted decrease of the distances of the wanted margins by an allowed move; negative if they grow."""
         if not self.analyses:
             return 0.0
-        return self.analyses.weighted(self.wanted) - self.analyses.weighted(self.wanted_after(move))
+        return self.analyses.weighted(self.wanted) - self.analyses.value(self.cliques_after(move))
 
-    def likely_wanted_gain(self, move: AddVertex | AddEdge, change: Change) -> float:
-        """Return an estimate of what an addition gains for the wanted margins, without inference."""
-        if not self.analyses:
-            return 0.0
-        if isinstance(move, AddVertex):
-            return self.analyses.likely_gain(
-                self.cube.domain.coarser_steps(move.vertex), 1 << move.vertex, 0, change[0]
-            )
-        joined = self.graph.joined_steps(move.second)
-        return self.analyses.likely_gain(move.separator(self.graph), 1 << move.first, joined)
+
+def with_clique(cliques: frozenset[Mask], clique: Mask) -> frozenset[Mask]:
+    """Return the maximal cliques after an edge or a vertex was added, which makes a clique."""
+    return frozenset([old for old in cliques if old & ~clique] + [clique])
+
+
+def without_edge(cliques: frozenset[Mask], first: Mask, second: Mask) -> frozenset[Mask]:
+    """Return the maximal cliques after a vertex was parted from the steps of another attribute, which tears a clique."""
+    edge = first | second & -second
+    others = [c for c in cliques if edge & ~c]
+    (torn,) = (c for c in cliques if not edge & ~c)
+    halves = (torn ^ first, torn ^ second)
+    return frozenset(others + [half for half in halves if not any(not half & ~c for c in others)])
 
 
 class RefusalScope(Enum):
@@ -232,9 +183,6 @@ class RefusedMove(NamedTuple):
     move: str
     reason: str
 
-    def __str__(self) -> str:
-        return f"{self.move}: {self.reason}"
-
 
 class Constraint(Protocol):
     """Protocol of constraints on collections; the verdict on a collection must be the same each time.
@@ -254,9 +202,6 @@ class Constraint(Protocol):
 class PruningConstraint(ABC):
     """Constraint with further questions that let a search examine fewer collections; the default answers are always
     right.
-
-    pivot: for exact search, which judges other margins one by one. of_margin: for margins that are tried by
-    themselves.
     """
 
     @abstractmethod
@@ -264,19 +209,9 @@ class PruningConstraint(ABC):
         """Return the verdict on a collection, as every constraint does."""
 
     @property
-    def pivot(self) -> Mask:
-        """Vertices whose margins are judged jointly; they are connected in any junction tree, and other margins are
-        judged singly.
-
-        They are all vertices, or one attribute's first step, or none. An exact search checks this for the collections
-        that it meets; no search can check all.
-        """
-        return ALL_VERTICES
-
-    @property
     def jointly_judged(self) -> Mask:
         """Vertices such that joint verdicts depend only on the margins with one of them, wherever these lie."""
-        return self.pivot
+        return ALL_VERTICES
 
     crossing_levels: bool = True
     """True if two margins may show two attributes at levels that cross, without a margin as fine in both
@@ -307,7 +242,7 @@ class _OfFunction(PruningConstraint):
 def pruning(constraint: Constraint) -> PruningConstraint:
     """Return a constraint as a `PruningConstraint`; a plain function gets the default answers.
 
-    >>> pruning(lambda cliques, new: None).pivot == ALL_VERTICES
+    >>> pruning(lambda cliques, new: None).jointly_judged == ALL_VERTICES
     True
     """
     return constraint if isinstance(constraint, PruningConstraint) else _OfFunction(constraint)
@@ -316,7 +251,7 @@ def pruning(constraint: Constraint) -> PruningConstraint:
 class Unconstrained(PruningConstraint):
     """Constraint that allows everything: plain model selection."""
 
-    pivot: Mask = 0
+    jointly_judged: Mask = 0
 
     def __call__(self, _cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
         """Return None."""
@@ -349,11 +284,6 @@ class MarginLimits(PruningConstraint):
     common: Mask = 0
     isolated: tuple[Mask, ...] = ()
     crossing_levels: bool = True
-
-    @property
-    def pivot(self) -> Mask:
-        """The other constraint's pivot: limits hold for each margin by itself, and crossing levels for each pair."""
-        return self._then.pivot
 
     @property
     def jointly_judged(self) -> Mask:
@@ -609,11 +539,6 @@ class Problem:
         return self.required if self.start is None else self.start
 
     @property
-    def pivot(self) -> Mask:
-        """Vertices whose margins the constraint judges jointly."""
-        return self._pruning.pivot
-
-    @property
     def jointly_judged(self) -> Mask:
         """Vertices of the margins that the constraint judges together, wherever these lie."""
         return self._pruning.jointly_judged
@@ -728,7 +653,7 @@ def from_independence(problem: Problem, common: Mask = 0) -> Problem:
 
 @dataclass(frozen=True)
 class Step:
-    """Accepted move. before, after: KL divergence in nats. refused: why better candidates were passed over.
+    """Accepted move. before, after: KL divergence in nats.
 
     parameters: the number of free parameters that it adds; None if it is not recorded.
     """
@@ -736,7 +661,6 @@ class Step:
     move: str
     before: float
     after: float
-    refused: tuple[RefusedMove, ...] = ()
     parameters: float | None = None
 
 

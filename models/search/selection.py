@@ -19,7 +19,7 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.doors import GivenObjective, GivenStrategy, named, objective_of, strategy_of
 from models.search.exact import exact
-from models.search.greedy import backward, both, forward, stepwise
+from models.search.greedy import backward, forward, stepwise
 from models.search.local_search import local
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -281,7 +281,6 @@ def select(
         )
     if isinstance(objective, CliqueScore) and parameters != "nominal":
         raise SelectionError("a score of cliques counts no parameters; adjusted ones are for bic and aic")
-    cube.learn_pairs()
     domain = cube.domain
     problem = Problem(cube, limits.of(domain), objective, required=limits.required_margins(domain), seed=seed)
     result = search(problem, deadline)
@@ -337,8 +336,8 @@ def auto(problem: Problem, stop: Stop) -> SearchResult:
 
     In a small lattice exact search continues from it for a while, and the result is `optimal` if that proves it. The
     work of each follows from the problem, not from a clock. A test of significance has no best model. For it, two
-    stepwise searches run, from the initial collection and from the largest, and the better one goes on in both
-    directions. Raises NothingAllowedError if no search finds an allowed collection.
+    stepwise searches run, from the initial collection and from the largest, and the better result is taken. Raises
+    NothingAllowedError if no search finds an allowed collection.
     """
     if not isinstance(problem.objective, PenalizedDivergence):
         return replace(_by_tests(problem, stop), strategy="auto")
@@ -352,15 +351,10 @@ def _is_small(problem: Problem) -> bool:
 
 def _by_tests(problem: Problem, stop: Stop) -> SearchResult:
     results = list[SearchResult]()
-    for end in (stepwise, _from_the_largest)[: 1 + _is_small(problem)]:
+    for end in (stepwise, backward)[: 1 + _is_small(problem)]:
         with suppress(NothingAllowedError):
             results.append(end(problem, stop))
-    best = reduce(partial(_preferred, problem), results) if results else stepwise(problem, stop)
-    return _preferred(problem, best, both(replace(problem, start=best.cliques), stop))
-
-
-def _from_the_largest(problem: Problem, stop: Stop) -> SearchResult:
-    return stepwise(replace(problem, start=backward(problem, stop).cliques), stop)
+    return reduce(partial(_preferred, problem), results) if results else stepwise(problem, stop)
 
 
 def _preferred(problem: Problem, one: SearchResult, other: SearchResult) -> SearchResult:
@@ -378,7 +372,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     "local": local,
     "forward": forward,
     "backward": backward,
-    "both": both,
+    "both": stepwise,
     "exact": exact,
 }
 """Strategies by the names that a policy uses."""

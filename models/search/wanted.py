@@ -1,48 +1,35 @@
 """Wanted analyses: the distance of a model's distribution of some attributes from that of the data.
 
-The distance of a wanted set w of attributes is KL(p_w || q_w) in nats, or the total variation, both at base values. An
-objective adds it with a weight to the divergence of the whole. q_w belongs to the smallest part of the collection onto
-which it can be collapsed. So a distance is cached by that part, and reused for every collection that has the part.
+The distance of a wanted set w of attributes is KL(p_w || q_w) in nats, at base values. An objective adds it with a
+weight to the divergence of the whole. q_w belongs to the smallest part of the collection onto which it can be
+collapsed. So a distance is cached by that part, and reused for every collection that has the part.
 """
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from functools import reduce
 from operator import or_
 
 import numpy as np
 
 from models.arrays import FloatArray
-from models.errors import SelectionError, TooManyCellsError
+from models.errors import SelectionError
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
-from models.inference.calibrated_tree import expected_counts, leaf_shares
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
 
-class Measure(Enum):
-    """Distance measure between a table of the model and that of the data.
-
-    DIVERGENCE: KL(p || q) in nats. TOTAL_VARIATION: half the sum of abs(p - q) over the cells, from 0 to 1.
-    """
-
-    DIVERGENCE = "divergence"
-    TOTAL_VARIATION = "total variation"
-
-
 @dataclass(frozen=True)
 class WantedMargin:
-    """Attributes that an analysis needs together, with a weight and a measure of their distance from the data.
+    """Attributes that an analysis needs together, with the weight of their distance from the data in an objective.
 
-    mask: all induced attributes of the attributes. weight: weight of the distance in an objective, above 0. measure:
-    measure of the distance. Raises SelectionError if there is no attribute, or if the weight is not above 0.
+    mask: all induced attributes of the attributes. Raises SelectionError if there is no attribute, or if the weight is
+    not above 0.
     """
 
     mask: Mask
     weight: float = 1.0
-    measure: Measure = Measure.DIVERGENCE
 
     def __post_init__(self) -> None:
         if not self.mask or not self.weight > 0:
@@ -64,8 +51,7 @@ class WantedAnalyses:
     def __init__(self, cube: DataCube, margins: Iterable[WantedMargin] = ()) -> None:
         self.cube = cube
         self.margins = tuple(margins)
-        self._distances: dict[tuple[Mask, Measure, frozenset[Mask]], float] = {}
-        self._single_variations: dict[tuple[Mask, Mask, Mask], float] = {}
+        self._distances: dict[tuple[Mask, frozenset[Mask]], float] = {}
         attribute_masks = cube.domain.attribute_masks
         for margin in self.margins:
             if sum(mask for mask in attribute_masks if mask & margin.mask) != margin.mask:
@@ -75,20 +61,11 @@ class WantedAnalyses:
         return len(self.margins)
 
     def distances(self, cliques: Iterable[Mask]) -> tuple[float, ...]:
-        """Return the distance of each wanted margin of a decomposable collection's distribution from the data."""
+        """Return the distance of each wanted margin of a decomposable collection's distribution from the data, in nats."""
         if not self.margins:
             return ()
         tree = JunctionTree.of(self.cube.domain, cliques)
-        return tuple(self.distance(margin, tree) for margin in self.margins)
-
-    def distance(self, margin: WantedMargin, tree: JunctionTree) -> float:
-        """Return the distance of one margin from the data, by its measure."""
-        part = collapsed(tree, margin.mask)
-        key = margin.mask, margin.measure, part
-        if key not in self._distances:
-            measured = self._divergence if margin.measure is Measure.DIVERGENCE else self._variation
-            self._distances[key] = measured(margin.mask, part)
-        return self._distances[key]
+        return tuple(self._distance(margin.mask, collapsed(tree, margin.mask)) for margin in self.margins)
 
     def weighted(self, distances: Iterable[float]) -> float:
         """Return the weighted sum of distances."""
@@ -98,39 +75,18 @@ class WantedAnalyses:
         """Return the term of a collection in an objective; never negative."""
         return self.weighted(self.distances(cliques))
 
-    def likely_gain(self, separator: Mask, first: Mask, second: Mask, divergence: float = 0.0) -> float:
-        """Estimate the weighted gain of showing two vertices together beside a separator, with each wanted margin by
-        itself.
-
-        second: 0 if the first is shown a step finer by itself, which saves `divergence`.
-        """
+    def likely_gain(self, separator: Mask, first: Mask, second: Mask) -> float:
+        """Estimate the weighted gain of joining steps beside a separator, with each wanted margin by itself."""
         gained = 0.0
         for margin in self.margins:
-            if (first | second) & ~margin.mask:
-                continue
-            condition, gain = separator & margin.mask, divergence
-            if margin.measure is Measure.TOTAL_VARIATION:
-                gain = self._variation_alone(condition, first, second)
-            elif second:
-                gain = apart(self.cube.entropy, condition, first, second)
-            gained += margin.weight * gain
+            if not (first | second) & ~margin.mask:
+                gained += margin.weight * apart(self.cube.entropy, separator & margin.mask, first, second)
         return gained
 
-    def _variation_alone(self, condition: Mask, first: Mask, second: Mask) -> float:
-        """Return the total variation between the table of two vertices and its estimate from two smaller tables."""
-        key = condition, first, second
-        if key not in self._single_variations:
-            domain, table = self.cube.domain, self.cube.table(condition | first | second)
-            sides = (condition | first, condition | second) if second else (condition,)
-            expected = reduce(np.multiply, [self.cube.table(side).counts_in(table) for side in sides])
-            if second:
-                expected = expected / self.cube.table(condition).counts_in(table)
-            else:
-                name, level = domain.induced_attributes[first.bit_length() - 1]
-                expected = expected * leaf_shares(domain, name, level, level + 1)[table.column(name)]
-            missing = np.maximum(table.counts - expected, 0.0)
-            self._single_variations[key] = float(missing.sum() / max(self.cube.total, 1))
-        return self._single_variations[key]
+    def _distance(self, wanted: Mask, part: frozenset[Mask]) -> float:
+        if (wanted, part) not in self._distances:
+            self._distances[wanted, part] = self._divergence(wanted, part)
+        return self._distances[wanted, part]
 
     def _divergence(self, wanted: Mask, part: frozenset[Mask]) -> float:
         """Return -sum of p_w ln q_w - H(p_w), where values below the finest level of the part are equally likely."""
@@ -153,19 +109,4 @@ class WantedAnalyses:
     def _probabilities(self, mask: Mask, cliques: frozenset[Mask]) -> FloatArray:
         table, part = self.cube.table(mask), Collection.of(self.cube, cliques)
         margin = {attribute: table.margin[attribute] for attribute in table.attributes}
-        try:
-            q = MarginalModel(part).expected(margin)[table.codes]
-        except TooManyCellsError:
-            codes = dict(zip(table.attributes, table.codes))
-            q = expected_counts(MarginalModel(part).tree, margin, codes, len(table))
-        return np.asarray(q / max(self.cube.total, 1))
-
-    def _variation(self, wanted: Mask, part: frozenset[Mask]) -> float:
-        domain, table, shown_part = self.cube.domain, self.cube.table(wanted), wanted & reduce(or_, part, 0)
-        q: FloatArray = np.ones(1)
-        if shown_part:
-            q = self._probabilities(shown_part, part)[table.positions_in(self.cube.table(shown_part))]
-        levels = domain.levels(shown_part)
-        for name, codes in zip(table.attributes, table.codes):
-            q = q * leaf_shares(domain, name, 0, levels[name])[codes]
-        return float(np.maximum(table.counts / max(self.cube.total, 1) - q, 0.0).sum())
+        return np.asarray(MarginalModel(part).expected_of(margin, table.codes) / max(self.cube.total, 1))

@@ -14,6 +14,7 @@ from models.arrays import (
     BoolArray,
     CodeArray,
     CountArray,
+    FloatArray,
     IndexArray,
     read_only,
     smallest_code_dtype,
@@ -205,18 +206,12 @@ class Cells:
         return cells
 
     def __len__(self) -> int:
-        """Number of cells."""
         return len(self.counts)
 
     @cached_property
     def attributes(self) -> tuple[str, ...]:
         """Attributes of the margin in the domain's order."""
         return tuple(sorted(self.margin, key=self.domain.index))
-
-    @cached_property
-    def are_all(self) -> bool:
-        """True if these cells, which are distinct, are all cells of the margin."""
-        return len(self) == self.domain.size(self.margin)
 
     def column(self, attribute: str, level: int | None = None) -> CodeArray:
         """Return the codes of one attribute, at a level not below the margin's: shape (cells,)."""
@@ -277,14 +272,7 @@ class Cells:
         numbers[tuple(map(self.column, names))] = self.counts
         return numbers
 
-    def keys_with(self, other: "Cells") -> tuple[CodeArray, CodeArray]:
-        """Return a key for each cell of both: equal if two cells agree on their common attributes, at the coarser level."""
-        shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
-        columns, radices = self.columns(shared)
-        return shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
-
     def __getitem__(self, cells: BoolArray | IndexArray) -> "Cells":
-        """Return some of the cells, by place or mask."""
         return Cells(self.domain, self.margin, tuple(column[cells] for column in self.codes), self.counts[cells])
 
     def with_counts(self, counts: NDArray[Any]) -> "Cells":
@@ -308,7 +296,9 @@ class Cells:
 
         Raises TooManyCellsError for more than `most` cells.
         """
-        keys = self.keys_with(other)
+        shared = {a: max(level, other.margin[a]) for a, level in self.margin.items() if a in other.margin}
+        columns, radices = self.columns(shared)
+        keys = shared_keys(columns, other.columns(shared)[0], radices, (len(self), len(other)))
         if most < np.inf and match_size(*keys) > most:
             raise TooManyCellsError(f"the published cells that may be occupied are more than {most}")
         first, second = match(*keys)
@@ -319,7 +309,6 @@ class Cells:
         return Cells.of(self.domain, Margin(levels), codes, self.counts[first] * other.counts[second])
 
     def __mul__(self, other: "Cells") -> "Cells":
-        """Return the join."""
         return self.join(other)
 
     def __truediv__(self, other: "Cells") -> "Cells":
@@ -338,9 +327,9 @@ class Cells:
         return self * Cells(self.domain, {attribute: level}, (np.arange(len(parents)),), share)
 
 
-def entropy(counts: CountArray) -> float:
+def entropy(counts: CountArray | FloatArray) -> float:
     """Return the entropy in nats of the distribution with these counts of rows; 0 if there are no rows."""
-    total = int(counts.sum())
+    total = counts.sum()
     if total == 0:
         return 0.0
     return float(np.log(total) - x_log_x(counts).sum() / total)

@@ -10,7 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray, read_only, x_log_x
+from models.arrays import CountArray, FloatArray, read_only
 from models.errors import DomainMismatchError, ExtensionError
 from models.installed import name_of
 from models.tables.contingency_table import ContingencyTable, entropy
@@ -25,9 +25,6 @@ the largest given table."""
 
 _ANCESTORS = 256
 """Most tables that a count examines as ancestors, besides given and intermediate ones."""
-
-_VALUE_PAIRS_PER_COUNT, _ROWS_PER_CELL = 128, 4
-"""Limits for counting all pairs of values at once: value pairs for each pair of attributes, and rows per cell."""
 
 CHANCE = 0.5
 """Nats, divided by the number of rows, that a free parameter gains by chance on average; its default price."""
@@ -77,13 +74,6 @@ def interactions(cube: "DataCube", mask: Mask) -> int:
     If each attribute has g values with rows at its level, a margin has prod(g) - sum(g - 1) cells that count. Over the
     cliques less the separators of a junction tree, the sums leave g - 1 for each attribute at its finest level. So
     these tables take no parameter, and a margin of two attributes takes (g - 1)(h - 1).
-
-    >>> from models.tables.hierarchy import Hierarchy
-    >>> domain = Domain.of({"ill": Hierarchy.flat("yn"), "ward": Hierarchy.flat("abc")})
-    >>> codes = {"ill": np.array([0, 1]), "ward": np.array([0, 1])}
-    >>> rows = ContingencyTable.from_cells(domain, {"ill": 0, "ward": 0}, codes, np.array([5, 7]))
-    >>> [DataCube([rows], parameters=count).cell_count(rows.mask) for count in (nominal, occupied, interactions)]
-    [6, 2, 2]
     """
     sizes = [len(cube.table(mask & part)) for part in cube.domain.attribute_masks if mask & part]
     return prod(sizes) - sum(sizes) + len(sizes)
@@ -119,8 +109,6 @@ class DataCube:
         """The latest counts, because a constraint on a margin is mostly followed by a question for its entropy."""
         self._source = source
         self._entropies: dict[Mask, float] = {0: 0.0}
-        self._pairs: FloatArray | None = None
-        """Entropies of all pairs of attributes at base values, if they are computed: shape (attributes, attributes)."""
         self._complexities: dict[Mask, float] = {}
         self._log_leaves: dict[Mask, float] = {}
         self._base: Mask = sum(self.domain.attribute_masks)
@@ -152,11 +140,7 @@ class DataCube:
         return smallest
 
     def _between(self, mask: Mask, finer: ContingencyTable) -> Mask:
-        """Return an intermediate margin worth caching, small and finer than `mask`; else `mask`.
-
-        The coarser margin is refined as long as few enough cells are possible. Its own attributes come first, by the
-        step that leaves the fewest cells, then further attributes, those with the fewest values first.
-        """
+        """Return an intermediate margin worth caching, small and finer than `mask`; else `mask`."""
         cell_count, between = self.domain.cell_count, mask
         most = min(len(finer) // _FEWER, self._spare_cells)
         if len(finer) < _LARGE or cell_count(mask) > most:
@@ -239,16 +223,11 @@ class DataCube:
     def entropy(self, mask: Mask) -> float:
         """Return the entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
-            self._entropies[mask] = self._computed_entropy(mask)
+            source = self._source_of_more(mask)
+            self._entropies[mask] = (
+                entropy(self.counts(mask)) if source is None else source.entropy(self.domain.margin(mask))
+            )
         return self._entropies[mask]
-
-    def _computed_entropy(self, mask: Mask) -> float:
-        if self._pairs is not None:
-            places = list(self.domain.places(mask))
-            if len(places) == 2 and mask == sum([self.domain.attribute_masks[place] for place in places]):
-                return float(self._pairs[places[1], places[0]])
-        source = self._source_of_more(mask)
-        return entropy(self.counts(mask)) if source is None else source.entropy(self.domain.margin(mask))
 
     def least_count(self, mask: Mask) -> int:
         """Return the least count of the nonempty cells of a margin; 0 if there are none."""
@@ -262,29 +241,6 @@ class DataCube:
         if source is None or self.holds(mask):
             return None
         return source if mask == self._base or not source.can_hold(self.domain.margin(mask)) else None
-
-    def learn_pairs(self) -> None:
-        """Compute the entropies of all pairs of attributes at base values, if that is faster at once.
-
-        It is faster if few rows are equal and attributes have few values.
-        """
-        sizes = [hierarchy.size(0) for hierarchy in self.domain.hierarchies]
-        if sum(sizes) ** 2 > _VALUE_PAIRS_PER_COUNT * len(sizes) * (len(sizes) - 1) // 2:
-            return
-        table = self.table(self._base)
-        if self.total > _ROWS_PER_CELL * len(table):
-            return
-        rows = np.repeat(np.stack(table.codes, axis=1), table.counts, axis=0).T
-        holds = [np.packbits(column == np.arange(size)[:, None], axis=1) for column, size in zip(rows, sizes)]
-        sets = np.concatenate(holds)  # for each value of each attribute its rows, one bit each
-        words = np.pad(sets, ((0, 0), (0, -sets.shape[1] % 8))).view(np.uint64)
-        together = np.zeros((len(words), len(words)))
-        for i, word in enumerate(words):
-            together[i, i:] = np.bitwise_count(word & words[i:]).sum(axis=1, dtype=np.uint32)
-        together += np.triu(together, 1).T
-        starts = np.cumsum([0, *sizes[:-1]])
-        sums = np.add.reduceat(np.add.reduceat(x_log_x(together), starts, axis=0), starts, axis=1)
-        self._pairs = np.log(max(self.total, 1)) - sums / max(self.total, 1)
 
     def log_leaves(self, attribute: str, level: int) -> float:
         """Return the mean over the rows of ln(number of base values under the row's value at a level), in nats.

@@ -212,10 +212,7 @@ class _InOrder(_Groups):
         self._groups[self._places[self._last[name]]] = name
 
     def homes(self, empty: Partition, merged: set[int]) -> Partition:
-        """Return the merged one of the two groups around each value; if both are merged, the one with fewer rows.
-
-        So the ends of a group tell least about its rarest values, which are mostly far from the others.
-        """
+        """Return the merged group around each value, of two that with fewer rows: ends then tell little of rare values."""
         names = sorted(self.rows)
         rows = np.array([np.inf, *(self.rows[name] if name in merged else np.inf for name in names), np.inf])
         last = np.array([-1, *(self._last[name] for name in names)])
@@ -292,15 +289,7 @@ class _InTree(_Groups):
 
 
 def thresholds(k: int, rows: int) -> tuple[int, ...]:
-    """Return ascending sizes in rows that groups must reach, from k to `rows`, each about 1.5 times the one before.
-
-    For 45,000 rows and k = 10 there are about twenty.
-
-    >>> thresholds(10, 100)
-    (10, 15, 23, 35, 53, 80)
-    >>> thresholds(1, 8)
-    (1, 2, 3, 5, 8)
-    """
+    """Return ascending sizes in rows that groups must reach, from k to `rows`, each about 1.5 times the one before."""
     sizes = []
     size = max(k, 1)
     while size <= rows:

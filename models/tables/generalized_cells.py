@@ -97,13 +97,6 @@ class Taxonomy:
         """Return for each base value its node at a level: shape (leaves,)."""
         return np.asarray(self.hierarchy.lift(0, level), dtype=np.intp) + self.offsets[level]
 
-    def random_leaves(self, nodes: IndexArray, rng: "np.random.Generator") -> IndexArray:
-        """Draw a leaf under each of some nodes, all equally likely: shape (n,)."""
-        leaves = np.argsort([self.at_level(level) for level in range(self.hierarchy.height + 1)], kind="stable").ravel()
-        starts = np.cumsum(self.leaf_counts) - self.leaf_counts
-        drawn: IndexArray = leaves[starts[nodes] + rng.integers(self.leaf_counts[nodes])]
-        return drawn
-
     def shares_under(self, node: int) -> FloatArray:
         """Return the share of the leaves of each node that lies under a given one: shape (nodes,)."""
         inside = self.at_level(int(self.levels[node])) == node
@@ -192,7 +185,6 @@ class GeneralizedCells:
         return cls.from_rows(table.domain, nodes_of(table), table.counts)
 
     def __len__(self) -> int:
-        """Number of cells."""
         return len(self.counts)
 
     def __repr__(self) -> str:
@@ -248,8 +240,12 @@ class GeneralizedCells:
 
         Returns codes, shape (rows, attributes).
         """
-        nodes = np.repeat(self.nodes, self.counts, axis=0)
-        return np.stack([t.random_leaves(column, rng) for t, column in zip(self.taxonomies, nodes.T)], axis=1)
+        drawn = []
+        for taxonomy, column in zip(self.taxonomies, np.repeat(self.nodes, self.counts, axis=0).T):
+            of_levels = [taxonomy.at_level(level) for level in range(taxonomy.hierarchy.height + 1)]
+            leaves, counts = np.argsort(of_levels, kind="stable").ravel(), taxonomy.leaf_counts
+            drawn.append(leaves[(np.cumsum(counts) - counts)[column] + rng.integers(counts[column])])
+        return np.stack(drawn, axis=1)
 
     def kl_divergence(self, base: ContingencyTable) -> float:
         """Return KL(p || q) in nats of the base table's distribution p from `probability`; infinite if q misses a row."""

@@ -29,6 +29,7 @@ from checks.changes import (
 )
 from dice import Dice, Thrown
 from filled_tables import filled, flat_domain, of_rows, published
+from marginals import plain
 from models import (
     Collection,
     ContingencyTable,
@@ -218,7 +219,7 @@ def test_one_who_left_is_named_with_the_value() -> None:
     found = told([9] * 9, [8] + [9] * 8)
     assert found.smallest == (CellDifference({"town": "a", "illness": "x"}, {"town": 0, "illness": 0}, 9, 8),)
     assert found.one_value == (OneValue("illness", "x", {"town": "a"}, -1),)
-    assert found.as_json()["one_value"]["smallest"][0]["value"] == "x"
+    assert plain(found)["one_value"]["smallest"][0]["value"] == "x"
     assert not told([9, 0, 0] * 3, [8, 0, 0] + [9, 0, 0] * 2).classes, (
         "a class that has one value only tells nothing new"
     )

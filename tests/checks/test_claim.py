@@ -35,6 +35,7 @@ from checks import (
 )
 from filled_tables import filled, published
 from judged_classes import judged_on
+from marginals import plain
 from models import Collection, Domain, Hierarchy, RefusalScope
 from privacy_oracles import conditionals, finest, is_diverse, on_boundary
 from privacy_strategies import diversities, functionals, sensitive_collections
@@ -70,8 +71,8 @@ def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[
         case _:
             expected = finding
     assert finding == expected
-    plain = finding.as_json()
-    assert json.loads(json.dumps(plain, allow_nan=False)) == plain, "Python numbers and no infinities"
+    as_json = plain(finding)
+    assert json.loads(json.dumps(as_json, allow_nan=False)) == as_json, "Python numbers and no infinities"
 
 
 @pytest.mark.parametrize(
@@ -113,10 +114,8 @@ def finding_of(verdict: Verdict, note: str = "") -> Finding:
 @pytest.mark.parametrize("verdict", Verdict)
 def test_a_finding_is_plain_json_with_all_it_says(verdict: Verdict) -> None:
     assert finding_of(verdict).holds is (verdict is Verdict.HOLDS), "only what is proven holds"
-    assert finding_of(verdict, "half").as_json()["note"] == "half"
-    plain = finding_of(verdict).as_json()
-    assert json.loads(json.dumps(plain)) == plain
-    assert plain == {
+    assert plain(finding_of(verdict, "half"))["note"] == "half"
+    assert plain(finding_of(verdict)) == {
         "criterion": "k-link",
         "holds": verdict is Verdict.HOLDS,
         "verdict": verdict.value,

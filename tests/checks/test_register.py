@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from checks import ATTESTED, FULL, Algorithm, MaxentDiversity, Question, Register, Verdict, parse_diversity
+from checks import ATTESTED, FULL, Algorithm, Question, Register, Verdict, parse_diversity
 from filled_tables import of_rows
 from models import Collection, DataCube, Domain, Hierarchy
 from privacy_oracles import keeps_odds
@@ -154,7 +154,7 @@ def published(collection: Collection) -> Collection:
 
 
 def register(diversity: str, basis: str = "verified") -> Register:
-    return Register(MaxentDiversity(parse_diversity(diversity), "S"), basis)
+    return Register(parse_diversity(diversity), "S", basis=basis)
 
 
 def test_what_is_said_is_what_all_worlds_say() -> None:

@@ -60,9 +60,6 @@ from table_enumeration import all_tables
 
 Drawn = tuple[Collection, str]
 
-VECTOR_SETS = replace(FULL, branches=0)
-"""Whatever a search would decide is left to vector sets."""
-
 
 @given(sensitive_collections(max_cells=36))
 def test_the_verdict_is_that_of_integer_programming_for_every_k(drawn: Drawn) -> None:
@@ -74,10 +71,9 @@ def test_the_verdict_is_that_of_integer_programming_for_every_k(drawn: Drawn) ->
     least, smallest = int(bounds[bounds > 0].min()), min(class_sizes(collection, [sensitive]))
     for k in sorted({1, 2, least, least + 1, smallest, smallest + 1}):
         expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
-        for budget in (FULL, VECTOR_SETS):
-            finding = k_combinatorial(collection, [sensitive], k, budget)
-            assert finding.verdict is expected, k
-            assert (finding.criterion, finding.parameters) == ("k-combinatorial", {"k": k})
+        finding = k_combinatorial(collection, [sensitive], k)
+        assert finding.verdict is expected, k
+        assert (finding.criterion, finding.parameters) == ("k-combinatorial", {"k": k})
         expected = Verdict.HOLDS if is_k_combinatorial(alone, k) else Verdict.FAILS
         for finding in (k_combinatorial(collection, [], k), min_cell(collection, k)):
             assert finding.verdict is expected, "of everybody's values"
@@ -126,8 +122,7 @@ def test_stars_that_show_the_sensitive_attribute_at_three_levels(seed: int) -> N
     least = int(bounds[bounds > 0].min())
     for k in (least, least + 1, int(np.median(bounds[bounds > 0])) + 1):
         expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
-        for budget in (FULL, VECTOR_SETS):
-            assert k_combinatorial(collection, ["s"], k, budget).verdict is expected, k
+        assert k_combinatorial(collection, ["s"], k).verdict is expected, k
 
 
 ABS = flat_domain(a="xy", b="xy", s="uvw")
@@ -162,15 +157,6 @@ def test_more_cells_than_can_be_enumerated_are_decided(arms: int) -> None:
     assert k_combinatorial(collection, ["s"], 7).verdict is Verdict.FAILS
 
 
-def test_vectors_that_others_are_below_are_dropped() -> None:
-    """Otherwise a step would make more than 3,000 vectors."""
-    rows = np.random.default_rng(0).integers(0, [8] * 5 + [4], (400, 6))
-    table = of_rows(flat_domain(a=8, b=8, c=8, d=8, e=8, s=4), rows)
-    collection = published(table, *({name: 0, "s": 0} for name in "abcde"))
-    found = k_combinatorial(collection, ["s"], 30, replace(VECTOR_SETS, vectors=1_000))
-    assert (found.verdict, found.algorithms) == (Verdict.FAILS, (Algorithm.VECTOR_SETS,))
-
-
 def test_one_group_that_fails_is_enough_where_another_is_too_large_or_undecided(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -178,7 +164,7 @@ def test_one_group_that_fails_is_enough_where_another_is_too_large_or_undecided(
     domain = flat_domain(**dict.fromkeys("ABCDSQ", 2))
     collection = apart(domain, {names: [10, 1, 1, 10] for names in ("AS", "BS", "CQ", "DQ")})
     module = import_module("checks.combinatorial")
-    tree_of_group, of_part = module.tree_of_group, module.of_part
+    tree_of_group, by_search = module.tree_of_group, module.by_search
     assert k_combinatorial(collection, "SQ", 2).verdict is Verdict.HOLDS
     for large in "SQ":
 
@@ -188,10 +174,10 @@ def test_one_group_that_fails_is_enough_where_another_is_too_large_or_undecided(
             return tree_of_group(of, group)
 
         def undecided(part: Any, k: int, budget: Budget, large: str = large) -> Finding:
-            finding = of_part(part, k, budget)
+            finding = by_search(part, k, budget)
             return replace(finding, verdict=Verdict.UNDECIDED) if part.sensitive == large else finding
 
-        for name, patched in (("tree_of_group", some), ("of_part", undecided)):
+        for name, patched in (("tree_of_group", some), ("by_search", undecided)):
             with monkeypatch.context() as patch:
                 patch.setattr(module, name, patched)
                 assert k_combinatorial(collection, "SQ", 3).verdict is Verdict.FAILS
@@ -223,13 +209,6 @@ def test_with_several_sensitive_attributes_the_verdict_is_that_of_integer_progra
     for k in telling_counts(bounds):
         expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
         assert k_combinatorial(collection, names, k).verdict is expected, k
-        with pytest.MonkeyPatch.context() as patch:  # what a search would decide is left to vector sets
-            patch.setattr("checks.combinatorial.by_search", given_up)
-            assert k_combinatorial(collection, names, k).verdict is expected, k
-
-
-def given_up(_group: object, k: int, _budget: Budget) -> Finding:
-    return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (), 0)
 
 
 @settings(max_examples=60)

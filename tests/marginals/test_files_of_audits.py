@@ -53,17 +53,6 @@ def test_parquet_frames_lists_and_folders_are_the_same_table(tmp_path: Path) -> 
         audit(tmp_path / "broken.parquet")
 
 
-def test_several_lines_of_a_header_of_pandas(tmp_path: Path) -> None:
-    rows = [(area, sex, age, 9 + n) for n, (area, sex, age) in enumerate(
-        (area, sex, age) for area in "ABC" for sex in "fm" for age in ("0-17", "18+"))]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["area", "sex", "age", "n"])
-    crossed = pd.crosstab(table["area"], [table["sex"], table["age"]], table["n"], aggfunc="sum", margins=True)
-    crossed.iloc[0, 0] = None
-    crossed.to_csv(tmp_path / "t.csv")
-    (row,) = audit(tmp_path / "t.csv").bounds().to_dict("records")
-    assert (row["area"], row["sex"], row["age"], row["least"], row["most"]) == ("A", "f", "0-17", 9, 9)
-
-
 SDMX = """DATAFLOW,FREQ,GEO,SEX,TIME_PERIOD,OBS_VALUE,OBS_STATUS,CONF_STATUS,UNIT_MULT,DECIMALS
 X:F(1.0),A,_T,_T,2020,33,A,F,0,0
 X:F(1.0),A,_T,F,2020,17,A,F,0,0

@@ -64,11 +64,6 @@ def score(counts, cells):
     return BDeu(2.0)(counts, cells)
 
 
-def suppressed(table, requirements):
-    """All quasi-identifiers suppressed."""
-    return {name: table.domain.hierarchy(name).height for name in table.quasi_identifiers}
-
-
 not_a_criterion = 7
 '''
 
@@ -85,10 +80,6 @@ toy-number = toy_extension:not_a_criterion
 
 [marginals.objectives]
 toy-score = toy_extension:score
-toy-number = toy_extension:not_a_criterion
-
-[marginals.bases]
-toy-base = toy_extension:suppressed
 toy-number = toy_extension:not_a_criterion
 """
 
@@ -113,8 +104,6 @@ def forget() -> None:
 
 
 POLICY = """
-[base]
-table = "toy-base"
 [search]
 strategy = "toy-search"
 objective = "toy-score"
@@ -192,9 +181,7 @@ def test_the_window_uses_what_is_installed(config: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("installed_here")
 def test_python_takes_the_same_names() -> None:
-    policy = marginals.Policy(
-        k_link=4, diversity="toy-capped:3/4", strategy="toy-search", objective="toy-score", base="toy-base"
-    )
+    policy = marginals.Policy(k_link=4, diversity="toy-capped:3/4", strategy="toy-search", objective="toy-score")
     publication = marginals.publish(table, policy)
     assert publication.steward.search.strategy == "toy-search"
     assert str(publication.steward.objective) == "CliqueScore(score)"
@@ -215,12 +202,10 @@ def test_python_takes_the_same_names() -> None:
         ({"strategy": "toy-broken"}, r"the package toy-extension declares .* cannot be loaded \(RuntimeError\)"),
         ({"strategy": "toy-number"}, r"not a function \(problem, stop\)"),
         ({"objective": "toy-number"}, "not an object with gain"),
-        ({"base": "toy-number"}, "not a function"),
         ({"diversity": "toy-number:3"}, "not a class with the base marginals.criteria.Diversity"),
         ({"diversity": "toy-missing:3"}, r"cannot be loaded \(AttributeError\)"),
         ({"strategy": "toy-unknown"}, "there is no search strategy"),
         ({"objective": "toy-unknown"}, "there is no objective"),
-        ({"base": "toy-unknown"}, "base is "),
         ({"diversity": "toy-unknown:3"}, "not of the form"),
     ],
 )
@@ -270,17 +255,3 @@ XY = pd.DataFrame({"a": list("xyxy"), "b": list("uuvv"), "c": list("ijji")})
 def test_what_is_no_objective_or_strategy_is_told_so(given: dict[str, object], words: str) -> None:
     with pytest.raises((ExtensionError, SelectionError), match=words):
         marginals.select(XY, **given)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("levels", [None, {"age": "one"}, ["age"]])
-def test_a_base_that_gives_no_levels_is_told_so(levels: object) -> None:
-    with pytest.raises(ExtensionError, match="gives back no level for each quasi-identifier"):
-        marginals.publish(
-            table, marginals.Policy(k_link=4, diversity="none", base=lambda _table, _requirements: levels)
-        )  # type: ignore[arg-type, return-value]
-
-
-def test_a_base_that_fails_the_policy_is_refused() -> None:
-    policy = marginals.Policy(k_link=4, diversity="entropy:2", base=lambda _table, _requirements: {"age": 0, "sex": 0})
-    with pytest.raises(marginals.errors.NothingPublishableError, match="the base table"):
-        marginals.publish(table, policy)

@@ -65,7 +65,7 @@ def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 
 MADE_FROM_THE_TABLE = [
     ("disclose", "release.toml", "--out"), ("anonymize", "release.toml", "--method", "sweep", "--out"),
-    ("risk", "release.toml", "--out"), ("risk", "release.toml", "--report"),
+    ("risk", "release.toml", "--out"),
 ]  # fmt: skip
 MADE_FROM_THE_RELEASE = [("verify", "rel", "--report"), ("sample", "rel", "-o")]
 
@@ -150,15 +150,6 @@ def test_every_file_of_a_folder_or_glob_is_read_and_so_is_what_would_join_it(fol
             assert result.exit_code == 2, (path, name, result.output)
             assert "would be read with the input" in result.stderr
     assert not (folder / "parts" / "new.csv").exists()
-    for name in ("parts/new.html", "new.html"):
-        assert run("risk", "release.toml", "--report", name).exit_code == 0
-
-
-@pytest.mark.usefixtures("folder")
-def test_outputs_that_cannot_be_are_found_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    no_work(monkeypatch)
-    result = run("risk", "release.toml", "--out", "new.csv", "--report", "rel/../new.csv")
-    assert (result.exit_code, "files of their own" in result.stderr) == (2, True)
 
 
 def _with(name: str, text: str) -> Callable[[Path], object]:
@@ -343,34 +334,24 @@ def wide(path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("nameless", [True, False])
 def test_nothing_private_can_be_read_while_it_is_written(
-    tmp_path: Path, umask: int, nameless: bool, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if not nameless:
-        monkeypatch.setattr("marginals.files.are_possible", lambda: False)
     config, ledger = write_config(tmp_path), tmp_path / "ledger"
     seen, flushed = set(), os.fsync
 
     def watched(number: int) -> None:
         there = {*tmp_path.glob("*steward*"), *tmp_path.glob("*ledger*"), *ledger.glob("*")}
-        seen.update((mode(path), path.name.startswith(".")) for path in there)
+        seen.update(map(mode, there))
         flushed(number)
 
     monkeypatch.setattr(os, "fsync", watched)
     done("publish", config, "--out", tmp_path / "out", "--ledger", ledger)
-    assert {found for found, _ in seen} == {0o600, 0o700}
-    assert ((0o600, True) in seen) is not nameless, "files that are not whole have a name only where they need one"
+    assert seen == {0o600, 0o700}
     assert os.umask(umask) == umask  # is as it was
 
 
-@pytest.mark.parametrize("is_told", [True, False])
-def test_a_release_is_for_others_and_its_stewards_page_is_not(
-    tmp_path: Path, umask: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the system does not tell the umask."""
-    if not is_told:
-        monkeypatch.setattr("marginals.files._STATUS", tmp_path / "none")
+def test_a_release_is_for_others_and_its_stewards_page_is_not(tmp_path: Path, umask: int) -> None:
     config, ledger = write_config(tmp_path), tmp_path / "above" / "ledger"
     done("publish", config, "--out", tmp_path / "new" / "release", "--ledger", ledger)
     release = tmp_path / "new" / "release"
@@ -410,11 +391,11 @@ def test_what_is_measured_on_the_table_is_private(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     config = write_config(tmp_path)
     config.write_text(config.read_text() + RULES)
-    made = [tmp_path / name for name in ("risk.html", "rows.csv", "disclosed.csv", "audit.html")]
+    made = [tmp_path / name for name in ("rows.csv", "disclosed.csv", "audit.html")]
     for path in made:
         wide(path)
-    risk, rows, disclosed, page = made
-    done("risk", config, "--report", risk, "--out", rows, "--utility", 1, "--force")
+    rows, disclosed, page = made
+    done("risk", config, "--out", rows, "--utility", 1, "--force")
     assert "only you may read the file" in done("disclose", config, "--out", disclosed, "--force")
     published = tmp_path / "table.csv"
     published.write_text("area,count\nUlm,9\nLinz,8\n")

@@ -9,32 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 import marginals
-from checks import ATTESTED, Distinct, MaxentDiversity, MinCell, Register, Verdict
+from checks import ATTESTED, Distinct, MinCell, Register, Verdict
 from command_line import main
 from marginals import Policy
 from marginals.example import attributes, frame, table
 from small_release import CONFIG, write_config
 from written_bundles import change_descriptor
-
-OWN = """
-name = "house-4"
-title = "Rule of the house"
-source = "Handbook, section 3"
-unchecked = ["Who asks"]
-[[demands]]
-says = "Four people at least in every cell"
-min_cell = 4
-[[demands]]
-says = "No diagnosis is certain"
-diversity = "distinct:2"
-"""
-
-
-@pytest.fixture
-def own(tmp_path: Path) -> Path:
-    path = tmp_path / "house.toml"
-    path.write_text(OWN)
-    return path
 
 
 def run(*arguments: object) -> tuple[int, str]:
@@ -74,51 +54,40 @@ def test_the_strictest_of_policy_and_rules_is_demanded_and_all_are_claimed() -> 
     ]
 
 
-def test_a_rule_of_your_own_can_demand_a_diversity(own: Path) -> None:
-    release = marginals.publish(table, Policy(rules=str(own), diversity="none")).release
-    assert release.claims == (MinCell(4), MaxentDiversity(Distinct(2), "diagnosis"))
-    both = Policy(rules=str(own), diversity="simple:1.5").diversities(["s"])
-    assert [str(claim.diversity) for claim in both] == ["simple:1.5", "distinct:2"]
-    assert Policy(rules=str(own), diversity="distinct:2").diversities(["s"]) == both[1:]
-
-
-def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path, own: Path) -> None:
+def test_a_config_names_rules_and_everybody_reads_what_was_found(tmp_path: Path) -> None:
     config = write_config(tmp_path)
-    config.write_text(
-        CONFIG.replace("k_link = 5", 'rules = ["cms-11", "house.toml"]').replace("entropy:2", "distinct:2")
-    )
-    assert own in marginals.read_config(config).reads
+    config.write_text(CONFIG.replace("k_link = 5", 'rules = ["cms-11", "tre-10"]').replace("entropy:2", "distinct:2"))
     out = tmp_path / "release"
     status, printed = run("publish", config, "--out", out)
     assert status == 0, printed
-    text = (out / "report.html").read_text(encoding="utf-8")
-    assert "Four people at least in every cell" in text
-    assert "Who asks." in text
-    stated = json.loads((out / "datapackage.json").read_text())["release"]
-    assert [rule["name"] for rule in stated["rules"]] == ["cms-11", "house-4"]
+    stated = json.loads((out / "datapackage.json").read_text())["release"]["rules"]
+    assert [rule["name"] for rule in stated] == ["cms-11", "tre-10"]
+    assert stated[1]["demands"][0]["says"] in (out / "report.html").read_text(encoding="utf-8")
     verification = marginals.verify(out)
     assert verification.ok
     assert not verification.warnings
     plain = json.loads(run("verify", out, "--json")[1])
-    assert [(rule["name"], rule["verdict"]) for rule in plain["rules"]] == [("cms-11", "holds"), ("house-4", "holds")]
-    assert [demand["verdict"] for demand in plain["rules"][1]["demands"]] == ["holds", "holds"]
+    assert [(rule["name"], rule["verdict"]) for rule in plain["rules"]] == [("cms-11", "holds"), ("tre-10", "holds")]
+    assert [demand["verdict"] for demand in plain["rules"][1]["demands"]] == ["holds"]
     written = marginals.open_release(out).write(tmp_path / "again")
     assert (tmp_path / "again" / "datapackage.json").read_bytes() == (out / "datapackage.json").read_bytes()
     assert written.published.rules == marginals.open_release(out).published.rules
 
 
-def test_any_release_can_be_checked_by_a_rule(tmp_path: Path, own: Path) -> None:
-    release = marginals.publish(table, Policy(min_cell=5, base="none", diversity="none")).release
+def test_any_release_can_be_checked_by_a_rule(tmp_path: Path) -> None:
+    release = marginals.publish(table, Policy(min_cell=10, base="none", diversity="none")).release
     release.write(tmp_path / "release")
-    assert marginals.verify(tmp_path / "release", rules="cms-11").rules[0].verdict is Verdict.FAILS
-    for rule, status, verdict in ((own, 0, "holds"), ("cms-11", 1, "fails")):
+    assert marginals.verify(tmp_path / "release", rules="all-of-us-21").rules[0].verdict is Verdict.FAILS
+    for rule, status, verdict in (("tre-10", 0, "holds"), ("all-of-us-21", 1, "fails")):
         exit_code, printed = run("verify", tmp_path / "release", "--rule", rule, "--check", "k-link=2", "--json")
         found = json.loads(printed)
         assert (exit_code, found["rules"][0]["verdict"]) == (status, verdict)
         assert "k-link" in {check["criterion"] for check in found["checks"]}
-    own.write_text(OWN.replace('unchecked = ["Who asks"]\n', ""))
-    printed = run("verify", tmp_path / "release", "--rule", own)[1]
-    assert "Rule house-4, all that was checked holds" in printed, "nobody judged the texts of a rule of one's own"
+
+
+def test_a_file_with_a_rule_is_refused_by_what_there_is_instead() -> None:
+    with pytest.raises(marginals.InputError, match=r"no rule 'house.toml'; write its demands as keys of \[privacy\]"):
+        Policy(rules="house.toml")
 
 
 Change = Callable[[dict[str, Any]], object]
@@ -150,8 +119,8 @@ def test_a_bundle_cannot_borrow_the_name_of_a_rule(tmp_path: Path, name: str) ->
     assert problem in verification.checks[0].worst.as_json()["problem"]
 
 
-def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_path: Path, own: Path) -> None:
-    marginals.publish(table, Policy(rules=str(own), base="none", diversity="none")).write(tmp_path / "release")
+def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_path: Path) -> None:
+    marginals.publish(table, Policy(rules="cms-11", base="none", diversity="none")).write(tmp_path / "release")
     change_descriptor(tmp_path / "release", lambda release: release["rules"][0].update(rows=["hidden"]))
     assert any("release.rules[0].rows" in warning for warning in marginals.verify(tmp_path / "release").warnings)
 
@@ -166,16 +135,18 @@ def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
     assert marginals.verify(tmp_path / "release").rules[0].verdict is Verdict.HOLDS
 
 
-def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Path, own: Path) -> None:
-    own.write_text(OWN.replace("min_cell = 4", "min_cell = 2"))
+def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Path) -> None:
+    """Of a rule that is none of this program's."""
     apart = [{"age": 2, "diagnosis": 0}, {"sex": 0, "diagnosis": 0}]
-    policy = Policy(rules=str(own), base="none", diversity="none", must_publish=apart, max_attributes=2)
+    policy = Policy(min_cell=2, base="none", diversity="distinct:2", must_publish=apart, max_attributes=2)
     marginals.publish(table, policy).write(tmp_path / "release")
-    attested = Register(MaxentDiversity(Distinct(2), "diagnosis"), ATTESTED).as_json()
+    attested = Register(Distinct(2), "diagnosis", basis=ATTESTED).as_json()
 
     def attest(release: dict[str, Any]) -> None:
+        least, diversity = release["privacy"]
+        demands = [{"says": "no small cell", "claims": [least, attested]}, {"says": "varied", "claims": [diversity]}]
+        release["rules"] = [{"name": "house-4", "title": "Of the house", "source": "Handbook", "demands": demands}]
         release["privacy"].append(attested)
-        release["rules"][0]["demands"][0]["claims"].append(attested)
 
     change_descriptor(tmp_path / "release", attest)
     (rule,) = marginals.verify(tmp_path / "release").rules

@@ -288,6 +288,7 @@ SPELLINGS = [
     ("note=yes|no", "note in ['yes', 'no']"),
     ("note='absent'", "note == 'absent'"),
     ("age in 81-120", "age > 80"),
+    ("age in 0-99999999999999999999", "age >= 0"),
     ("(age=20-29) | (note=yes)", "age < 30 or note == 'yes'"),
     ("not (diagnosis=lungs or age=30)", "not (diagnosis in ['Asthma', 'Flu'] or age == 30)"),
     ({"age": ["20-29", 31], "note": "yes"}, "(age < 30 or age == 31) and note == 'yes'"),
@@ -305,7 +306,7 @@ def test_a_rule_takes_the_notation_of_queries(condition: object, rule: str) -> N
     ("condition", "message"),
     [
         ("diagnosis=Lungs", "'diagnosis'"), ("band in 5-12", "'band'"), ("age=3", "'age'"),
-        ("height in 3-4", "'height'"), ("age in 0-99999999999999999999", r"2\*\*53"), ("note=?|", "'note'"),
+        ("height in 3-4", "'height'"), ("note=?|", "'note'"),
     ],
 )  # fmt: skip
 def test_what_a_rule_cannot_mean_is_refused_without_a_value_of_a_row(condition: str, message: str) -> None:

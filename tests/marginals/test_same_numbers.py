@@ -39,7 +39,6 @@ def test_thousands_with_commas_are_numbers_and_nobody_is_left_out(tmp_path: Path
     empty, na = (int((frame["age"] == mark).sum()) for mark in ("", "NA"))
     for text in (shown, path.read_text()):
         assert f"{empty} empty, {na} 'NA'" in text
-        assert "The numbers of pay are read with a decimal point, a comma between thousands" in text
 
 
 @pytest.mark.parametrize("mark", ["*", "-", "<5", "c", "..", "n/a", "\u2013", ""])

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import KCombinatorial, KLink
-from checks.attacks.algorithm import Refinement
+from checks import KCombinatorial
 from marginals.auditing.spec import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
 from marginals.names import (
@@ -20,10 +19,9 @@ from marginals.names import (
     shown_at,
     with_level_names,
 )
-from marginals.say.attacks import refusal_in_words
 from marginals.say.claims import claim_meaning
 from marginals.say.steward import removed_in_words, search_line
-from models import Collection, Domain, Hierarchy, JunctionTree, Margin, MarginalModel, SearchResult, mutual_information
+from models import Collection, Domain, Hierarchy, JunctionTree, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
 from project import ROOT
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, domains, shape_cube
@@ -53,6 +51,8 @@ def leveled(*labels: str) -> Hierarchy:
         ("bmi", leveled("18.5-19.0", "19.0-19.5"), 1, "bands of 0.5"),
         ("day", leveled("2024-05", "2024-11"), 1, "months"),
         ("day", leveled("2024-Q1", "2024-Q2"), 1, "quarters"),
+        ("day", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), 1, "years"),
+        ("day", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), 2, "decades"),
         ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 1, "first 3 characters"),
         ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 2, "first 1 character"),
         ("code", Hierarchy.from_prefixes(["148", "13063"], [4]), 1, "first 4 characters"),
@@ -155,13 +155,6 @@ def test_what_is_gained_gets_larger_with_what_it_praises(kl: float, best: float 
 def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
     assert said in claim_meaning(claim)
     assert ("It does not mean" in claim_meaning(claim)) == bool(said)
-
-
-def test_a_probability_lost_in_rounding_is_not_told_as_impossible() -> None:
-    possible = {KLink(10): (0, 1)}
-    step = Refinement(Margin({"town": 1}), "town", 0, 2, possible, acceptance_probability=0.0)
-    assert "more than 1e-12" in refusal_in_words(step)
-    assert "1e-12" not in refusal_in_words(replace(step, is_certain=True))
 
 
 def test_the_how_to_explains_every_key() -> None:

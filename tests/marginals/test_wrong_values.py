@@ -43,7 +43,6 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
     config = write_config(folder)
     publication.write(folder / "release")
     (folder / "tree.csv").write_text("22;20;*\n27;20;*\n")
-    (folder / "people_of.csv").write_text("value,people\nf,100\nm,90\n")
     (folder / "printed.csv").write_text("age,sex,count\nyoung,f,1\nyoung,m,20\nold,f,2\nold,m,30\n")
     (folder / "recoded.csv").write_text(marginals.recoding.hilbert(table, k=3).frame().to_csv(index=False))
     disclosed = marginals.risk.disclose(marginals.read_rows(frame, attributes), [])
@@ -62,7 +61,6 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "generalize": {"table": disclosed, "attribute": "age", "condition": None, "level": 1},
         "hide": {"table": disclosed, "attribute": "age"},
         "hilbert": {"table": table, "requirement": "distinct:2"},
-        "implies": {"stronger": "distinct:3", "weaker": "distinct:2", "values": 4},
         "open_release": {"path": folder / "release"},
         "plain": {"value": 1},
         "prediction_accuracy": {"anonymized": release, "table": table, "target": "diagnosis"},
@@ -70,7 +68,6 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
         "query_error": {"anonymized": release, "table": table, "queries": 5},
         "read_config": {"path": config},
         "read_hierarchy": {"path": folder / "tree.csv"},
-        "read_population": {"path": folder / "people_of.csv"},
         "read_rows": {"source": frame, "attributes": attributes, "counts": None},
         "read_table": {"source": frame, "attributes": attributes, "counts": None, "memory": 1 << 20,
                        "where": None, "decimal": "."},
@@ -89,7 +86,7 @@ def calls(folder: Path) -> dict[str, dict[str, Any]]:
 
 
 ELSEWHERE = {
-    marginals.criteria: "check_criterion implies register_diversity unregister_diversity",
+    marginals.criteria: "check_criterion register_diversity unregister_diversity",
     marginals.recoding: "assess hilbert prediction_accuracy query_error sweep verify_recoded",
     marginals.risk: "disclose disclosure_risk generalize hide",
     marginals.selection: "fit_model",

@@ -59,8 +59,6 @@ time_limit = 1.5
 """
 
 
-RULE = 'name = "mine"\ntitle = "T"\nsource = "S"\n[[demands]]\nsays = "at least three"\nk_link = 3\n'
-
 CSV = "age,zip,sex,disease,name\n31,12345,f,flu,ann\n33,12346,m,flu,bob\n35,12446,f,cold,eve\n"
 
 TABLES: Sequence[tuple[str, bytes]] = (
@@ -160,14 +158,9 @@ def configs(stage: Stage) -> Iterator[Case]:
         _write_inputs()
         scope = {
             "GOOD": GOOD,
-            "RULE": RULE,
             "config": lambda old, new: _used(changed(GOOD, {old: new})),
             "risk": _risked,
-            "rule": lambda old, new: Policy(
-                rules=str(Path(_written("mine.toml", changed(RULE, {old: new}))).resolve())
-            ),
             "hierarchy": lambda text: Attribute("quasi-identifier", marginals.read_hierarchy(_written("h.csv", text))),
-            "population": lambda text: marginals.read_population(_written("p.csv", text)),
         }
         yield from _evaluated(stage, "configs", scope)
 

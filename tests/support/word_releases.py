@@ -81,11 +81,6 @@ def write_inputs(folder: Path) -> None:
     (folder / "disease.csv").write_text(
         'cold;breath;*\nflu;breath;*\n"none, yet";none;*\n"a ""b""";none;*\n', encoding="utf-8"
     )
-    rule = (
-        'name = "mine"\ntitle = "A rule of ours"\nsource = "A handbook, page 3"\nunchecked = ["That rows are people"]\n'
-    )
-    rule += '[[demands]]\nsays = "at least three people in each cell"\nmin_cell = 3\n'
-    (folder / "mine.toml").write_text(rule, encoding="utf-8")
 
 
 def releases(stage: Stage) -> Iterator[Case]:

@@ -14,10 +14,9 @@ from words import Case, Stage, typed
 def window(stage: Stage) -> Iterator[Case]:
     """The pages of a window on a small table, on the way from the roles to a release, and on that release."""
     with stage.entered("people") as folder, browsing(write_config(folder)) as browser:
-        asked = browser.window.counting._asked
+        result = browser.window.counting._result
         with pytest.MonkeyPatch.context() as patch:  # pages say what was counted, not that it is being counted
-            waiting = lambda work, _wait, kind: asked(work, 60.0, kind)  # noqa: E731
-            patch.setattr(browser.window.counting, "_asked", waiting)
+            patch.setattr(browser.window.counting, "_result", lambda kind, _wait: result(kind, 60.0))
             yield from _answered(stage, browser)
         browser.post("/table/text", {"text": CONFIG})
         browser.window.counting.table(60)
@@ -39,7 +38,7 @@ def window(stage: Stage) -> Iterator[Case]:
 
 def _answered(stage: Stage, browser: Browser) -> Iterator[Case]:
     for address in ("/table", "/levels", "/policy", "/search", "/publish"):
-        yield _page(stage, address, browser.until(address, "prosecutor, who" if address == "/table" else ""))
+        yield _page(stage, address, browser.until(address, "600 rows count" if address == "/table" else ""))
     for attribute in ("age", "town", "disease"):
         yield _page(stage, f"/levels of {attribute}", browser.until(f"/levels?attribute={attribute}&level=1", ""))
 

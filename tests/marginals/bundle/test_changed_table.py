@@ -38,7 +38,7 @@ def bundle(
 
 def told(change: Finding) -> tuple[Mapping[str, str], int, int]:
     """The cell of base values that differs, with its rows before and after."""
-    worst = change.worst.as_json()
+    worst = marginals.plain(change.worst)
     assert worst["margin"] == dict.fromkeys(worst["cell"], 0)
     assert worst["difference"] == worst["after"] - worst["before"]
     return worst["cell"], worst["before"], worst["after"]
@@ -131,7 +131,7 @@ def test_a_small_difference_is_undecided_if_all_releases_say_that_readers_know_o
     )
     change = last(first, second)
     assert change.verdict is UNDECIDED
-    assert change.worst.as_json()["difference"] == -3
+    assert marginals.plain(change.worst)["difference"] == -3
     assert run("verify", first, second).exit_code == 1
     found = [f.verdict for f in marginals.verify(first, second, third).checks if f.criterion == "difference"]
     assert found == [UNDECIDED, FAILS, FAILS]

@@ -1,4 +1,4 @@
-"""Sayings of a publisher, in the bundle, the report and beside answers: words of attributes, the imprint, replacements."""
+"""Sayings of a publisher, in the bundle, the report and beside answers: words of attributes, and the imprint."""
 
 import json
 from pathlib import Path
@@ -13,9 +13,8 @@ from command_line import run
 from html_pages import Page
 from marginals import Imprint
 from marginals.errors import BundleError
-from marginals.example import release as another_release
 from marginals.example import table
-from small_release import contents, write_config
+from small_release import write_config
 from written_bundles import DESCRIPTOR, change_package
 
 
@@ -113,65 +112,3 @@ def test_a_config_says_the_imprint(tmp_path: Path) -> None:
     said = '[release]\ntitle = "Falls on ward <5>"\npublisher = "Ulm"\nlicence = "CC0-1.0"\n'
     config.write_text(said + config.read_text())
     assert marginals.read_config(config).imprint == Imprint("Falls on ward <5>", publisher="Ulm", licence="CC0-1.0")
-
-
-@pytest.fixture
-def both(tmp_path: Path, small_release: marginals.Release) -> tuple[Path, Path]:
-    """An old release and a new one."""
-    small_release.write(tmp_path / "old")
-    another_release.write(tmp_path / "new")
-    return tmp_path / "old", tmp_path / "new"
-
-
-def replacements(*folders: Path) -> list[str]:
-    """The warnings of verify about releases that are replaced."""
-    return [warning for warning in marginals.verify(*folders).warnings if "replaced" in warning]
-
-
-def test_verify_says_by_which_release_one_is_replaced_and_its_files_stay(both: tuple[Path, Path]) -> None:
-    old, new = both
-    before = contents(old), contents(new)
-    answer = run("verify", new, "--replaces", old, "--json", status=0)
-    note = old.with_name("old-replaced.json")
-    stated = json.loads(note.read_text())
-    assert stated["release"] == json.loads(answer.stdout)["replaces"]
-    assert (contents(old), contents(new)) == before
-    assert marginals.verify(old).ok
-    (warning,) = replacements(old)
-    assert stated["date"] in warning
-    assert f"new ({stated['replaced_by']})" in warning
-    assert not replacements(new)
-    assert replacements(old, new)
-    note.rename(new.with_name("new-replaced.json"))
-    assert not replacements(new), "it is the note of another release"
-
-
-@pytest.mark.parametrize("text", [b"{", b"[]", b'{"release": 3}', b"\xff", b"[" * 9000, b" " * 20_000])
-def test_a_note_that_cannot_be_read_is_named(both: tuple[Path, Path], text: bytes) -> None:
-    both[0].with_name("old-replaced.json").write_bytes(text)
-    assert any("old-replaced.json" in warning for warning in replacements(both[0]))
-
-
-def test_replacements_without_sense_are_refused(both: tuple[Path, Path], tmp_path: Path) -> None:
-    old, new = both
-    for first, second, said in ((old, old, "are the same"), (old, tmp_path / "nowhere", "nowhere")):
-        answer = run("verify", second, "--replaces", first)
-        assert answer.exit_code
-        assert said in answer.output
-        assert not old.with_name("old-replaced.json").exists()
-    assert run("verify", new, "--replaces", old).exit_code == 0
-    answer = run("verify", old, "--replaces", new)
-    assert (answer.exit_code, "itself" in answer.stderr) == (2, True)
-
-
-def test_the_ledger_tells_of_a_replacement(
-    tmp_path: Path, small_release: marginals.Release, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert run("publish", write_config(tmp_path), "--out", "out", "--ledger", "books", "--json").exit_code == 0
-    small_release.write(tmp_path / "corrected")
-    assert run("verify", "corrected", "--replaces", "out").exit_code == 0
-    assert "replaced" in run("ledger", "books").stdout
-    (entry,) = json.loads(run("ledger", "books", "--json").stdout)["releases"]
-    assert entry["is_out"]
-    assert entry["replaced_by"] == json.loads((tmp_path / "out-replaced.json").read_text())["replaced_by"]

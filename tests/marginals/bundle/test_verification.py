@@ -542,7 +542,9 @@ def towns(
     frame = pd.DataFrame(rows, columns=["town", "ill"])
     table = marginals.read_table(frame, {"town": "quasi-identifier", "ill": Attribute(role, hierarchy=hierarchy)})
     of = MaxentDiversity(parse_diversity(text), "ill")
-    return write_margins(table, [TOWN_ILL], folder, (of, Register(of)) if role == "sensitive" else ())
+    return write_margins(
+        table, [TOWN_ILL], folder, (of, Register(of.diversity, of.sensitive)) if role == "sensitive" else ()
+    )
 
 
 def demanded(folder: Path, demand: str | Claim) -> Finding:

@@ -21,9 +21,9 @@ import forked
 import marginals
 from command_line import run
 from marginals import InputError
-from marginals.deadline import SearchClock, stopped_after
+from marginals.deadline import stopped_after
 from marginals.errors import WorkerLostError
-from marginals.jobs import Jobs
+from marginals.jobs import in_processes
 from models import Deadline, TimeOverError
 from small_release import write_config
 
@@ -346,22 +346,6 @@ def test_nothing_is_stopped_in_another_thread_or_without_seconds() -> None:
     assert ended == [(0.0, 0.0)] * 4
 
 
-def test_the_clock_of_searches_ends_what_has_a_limit_and_goes_on() -> None:
-    """Also a search that begins after it was ended, which has a deadline by the same clock."""
-    clock = SearchClock()
-    first = Deadline.after(60.0, clock)
-    assert not first.is_over
-    clock.end()
-    time.sleep(0.001)
-    assert first.is_over
-    later = Deadline.after(60.0, clock)
-    time.sleep(0.001)
-    assert later.is_over
-    before = clock()
-    clock.end()
-    assert clock() >= before
-
-
 forks = pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="no forks on this system")
 
 
@@ -385,8 +369,8 @@ def killed(number: int) -> int:
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_answers_come_in_the_order_of_the_parts(count: int) -> None:
-    assert Jobs(count)(squared, range(7)) == [0, 1, 4, 9, 16, 25, 36]
-    assert Jobs(count)(squared, []) == []
+    assert in_processes(count, squared, range(7)) == [0, 1, 4, 9, 16, 25, 36]
+    assert in_processes(count, squared, []) == []
 
 
 @pytest.fixture
@@ -401,6 +385,6 @@ def none_is_left() -> Iterator[None]:
 @pytest.mark.usefixtures("none_is_left")
 def test_an_error_or_a_kill_in_one_process_is_told_at_once_and_no_process_is_left() -> None:
     with pytest.raises(InputError, match="two is refused"):
-        Jobs(2)(refused, range(9))
+        in_processes(2, refused, range(9))
     with pytest.raises(WorkerLostError, match="killed, most likely for want of memory; use jobs = 1"):
-        Jobs(2)(killed, range(4))
+        in_processes(2, killed, range(4))

@@ -151,8 +151,6 @@ def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> Non
     assert attacked["sensitive"] == "diagnosis"
     assert 0 <= attacked["reconstruction"]["determined"] <= attacked["reconstruction"]["cells"]
     assert all(0 <= own["right"]["definetti"] <= 1 for own in attacked["surest"])
-    assert {threshold["criterion"] for threshold in answer["thresholds"]} == {"k-link", "k-combinatorial", "min-cell"}
-    assert all(threshold["smallest"] >= threshold["k"] for threshold in answer["thresholds"])
     assert run("demo", tmp_path / "other", "--rows", 6001).exit_code == 0
     result = run("attack", demo / "release", "--truth", tmp_path / "other" / "release.toml")
     assert (result.exit_code, "another table" in result.stderr) == (2, True)

@@ -48,16 +48,6 @@ def firms(rng: np.random.Generator) -> Frame:
     }
 
 
-def trees(rng: np.random.Generator) -> Frame:
-    """pydataset Sitka: the days 152, 174, ... of each tree, one tree after the other."""
-    tree, visit = panel(79, 5, rng)
-    return {
-        "size": texts(rng.integers(300, 700, len(tree))),
-        "Time": texts(np.array(visit) * 22 + 152),
-        "tree": texts(tree),
-    }
-
-
 def families(rng: np.random.Generator) -> Frame:
     """pydataset GaltonFamilies: children of families, each a person of its own."""
     family, child = panel(205, 1, rng, 9)
@@ -78,18 +68,6 @@ def cigarettes(rng: np.random.Generator) -> Frame:
     }
 
 
-def computers(rng: np.random.Generator) -> Frame:
-    """pydataset Computers: offers month by month, `trend`, with the number of advertisements of the month, `ads`."""
-    trend = np.sort(rng.integers(1, 36, 3000))
-    return {"price": texts(rng.integers(900, 5000, 3000)), "trend": texts(trend), "ads": texts(trend * 37 % 61 + 90)}
-
-
-def survey(rng: np.random.Generator) -> Frame:
-    """pydataset mdvis: ages, with their group, of which each person has one."""
-    age = np.sort(rng.integers(20, 61, 800))
-    return {"alter_j": texts(age), "group": texts(age // 10), "visits": texts(rng.integers(0, 30, 800))}
-
-
 def households(rng: np.random.Generator) -> Frame:
     """pydataset VietNamH: people of communes, each with a region."""
     commune = np.sort(rng.integers(0, 100, 1500))
@@ -98,31 +76,6 @@ def households(rng: np.random.Generator) -> Frame:
         "commune": texts(commune),
         "urban": texts(commune % 7 < 2),
         "age": texts(rng.integers(18, 90, 1500)),
-    }
-
-
-def siblings(rng: np.random.Generator) -> Frame:
-    """mlmRev guPrenat: children, most of them alone with their `mom`, of whom three columns tell."""
-    mom = np.repeat(np.arange(900), rng.integers(1, 4, 900))
-    told = rng.integers(0, 3, (3, 900))
-    return {
-        "mom": texts(mom + 2),
-        "momEd": texts(told[0][mom]),
-        "husEd": texts(told[1][mom]),
-        "indig": texts(told[2][mom]),
-        "birthOrd": texts(rng.integers(1, 5, len(mom))),
-    }
-
-
-def amounts(rng: np.random.Generator) -> Frame:
-    """An amount with its class, its third and its size: functions of it are the same wherever it is, and say nothing."""
-    total = rng.integers(1000, 3000, 2500)
-    return {
-        "total": texts(total),
-        "class": texts(total // 400),
-        "third": texts(total // 700),
-        "size": np.where(total > 2000, "large", "small").tolist(),
-        "age": texts(rng.integers(18, 90, 2500)),
     }
 
 
@@ -140,15 +93,10 @@ def doctors(rng: np.random.Generator) -> Frame:
 RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | str | None]] = [
     (purchases, "Ketchup.hid", 7),
     (firms, "fi", 9),
-    (trees, "tree", 5),
     (families, None, None),  # each child is a person; who thinks otherwise says so in the config
     (cigarettes, None, None),
-    (computers, None, None),
-    (survey, None, None),
     (households, None, None),
-    (siblings, None, "any"),  # what several people share: whether each row is one is asked
     (doctors, None, "any"),
-    (amounts, None, None),
 ]
 
 
@@ -165,7 +113,7 @@ def test_keys_of_people_and_nothing_else_are_noticed(
     frame = pd.DataFrame(make(np.random.default_rng(3)), dtype=object)
     first = init(frame.sample(frac=1, random_state=1) if shuffled else frame, tmp_path)
     assert (first.person, first.toml["data"].get("rows_per_person")) == (person, rows)
-    shared = {siblings: {"mom"}, doctors: {"quackid"}, cigarettes: {"state"}}
+    shared = {doctors: {"quackid"}, cigarettes: {"state"}}
     assert first.with_role("identifier") == shared.get(make, {person} - {None})
     assert first.config().read_table().rows >= (frame[person].nunique() if person else len(frame))
 
@@ -200,20 +148,6 @@ def test_a_key_of_texts_or_with_a_few_rows_entered_twice_is_asked_about(
     assert first.columns["bioguide"]["role"] == "identifier"
     assert 'person = "bioguide"' in first.columns["bioguide"]["question"]
     assert first.config().read_table().rows_per_person == "any"
-
-
-def test_two_columns_that_number_people_together_are_asked_about(tmp_path: Path) -> None:
-    """A panel of households: each person has a row for each wave."""
-    rng = np.random.default_rng(3)
-    household, person = panel(120, 1, rng, 4)
-    each = {"hhid": texts(np.array(household) + 1), "pid": texts(np.array(person) + 1)}
-    each["sex"] = texts(rng.choice(["f", "m"], len(household)))
-    frame = pd.concat([pd.DataFrame(each).assign(wave=wave) for wave in ("1", "2")], ignore_index=True)
-    first = init(frame, tmp_path)
-    assert first.with_role("identifier") == {"hhid", "pid"}
-    assert (first.person, first.toml["data"].get("rows_per_person")) == (None, "any")
-    assert first.columns["hhid"]["question"] == first.columns["pid"]["question"]
-    assert 'person = ["hhid", "pid"]' in first.columns["pid"]["question"]
 
 
 def test_a_number_that_is_missing_once_makes_a_key_a_question(tmp_path: Path) -> None:
@@ -256,39 +190,12 @@ def test_what_numbers_people_still_does(name: str, tmp_path: Path) -> None:
     assert init(frame, tmp_path).person == name
 
 
-def lasting(rng: np.random.Generator, exceptions: int) -> pd.DataFrame:
-    """Rows of people with a key of letters, in no order, of which three columns say the same, but for a few rows."""
-    who = rng.permutation(np.repeat(np.arange(500), rng.integers(2, 7, 500)))
-    told = rng.integers(0, 12, (3, 500))
-    frame = pd.DataFrame({f"told{i}": texts(values[who]) for i, values in enumerate(told)})
-    frame["bio"] = [f"{'ABCDEFGH'[number % 8]}{number:03d}" for number in who]
-    frame["answer"] = texts(rng.choice(["yes", "no"], len(who)))
-    wrong = rng.choice(len(who), exceptions, replace=False)
-    frame.loc[wrong, "told0"] = texts(rng.integers(0, 12, exceptions))
-    return frame
-
-
-@pytest.mark.parametrize("exceptions", [0, 1, 15])
-def test_a_column_that_determines_three_others_is_asked_about_whatever_it_looks_like(
-    exceptions: int, tmp_path: Path
-) -> None:
-    """It looks like codes of diseases; no demand on people is written."""
-    first = init(lasting(np.random.default_rng(4), exceptions), tmp_path)
-    if not exceptions:
-        assert first.person == "bio"
-        return
-    (asked,) = [question for question in first.questions if question["role"] == "identifier"]
-    assert (asked["columns"], first.columns["bio"]["role"]) == (["bio"], "identifier")
-    assert first.toml["data"]["rows_per_person"] == "any"
-    assert "register" not in first.toml["privacy"]
-
-
-@pytest.mark.parametrize("names", [("hhid", "pid", "wave"), ("school", "student", "year"), ("q1", "q2", "q3")])
+@pytest.mark.parametrize("names", [("hhid", "pid", "wave"), ("school", "student", "year")])
 @pytest.mark.parametrize("several", [True, False])
 def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
     names: tuple[str, str, str], several: bool, tmp_path: Path
 ) -> None:
-    """Households of up to fourteen members, each once or in two waves; without names only in two waves."""
+    """Households of up to fourteen members, each once or in two waves."""
     rng = np.random.default_rng(5)
     group, member = panel(150, 2, rng, 14)
     each = pd.DataFrame({names[0]: texts(np.array(group) + 1), names[1]: texts(np.array(member) + 1)})
@@ -296,11 +203,10 @@ def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
     each["blood"] = texts(rng.choice(["a", "b", "o"], len(each)))
     frame = pd.concat([each.assign(**{names[2]: wave}) for wave in ("1", "2")[: 1 + several]], ignore_index=True)
     first = init(frame.sample(frac=1, random_state=3), tmp_path)
-    if names[0] != "q1" or several:
-        (asked,) = [question for question in first.questions if question["role"] == "identifier"]
-        assert asked["columns"] == [names[0], names[1]]
-        assert f'person = ["{names[0]}", "{names[1]}"]' in asked["reason"]
-        assert first.with_role("identifier") == {names[0], names[1]}
+    (asked,) = [question for question in first.questions if question["role"] == "identifier"]
+    assert asked["columns"] == [names[0], names[1]]
+    assert f'person = ["{names[0]}", "{names[1]}"]' in asked["reason"]
+    assert first.with_role("identifier") == {names[0], names[1]}
     answered = init(frame, tmp_path, "--person", f"{names[0]},{names[1]}")
     assert answered.toml["data"]["person"] == [names[0], names[1]]
     assert answered.config().read_table().rows_per_person in (1, 2)

@@ -98,22 +98,6 @@ def test_a_scale_a_stratum_an_amount_and_a_year_are_no_people(tmp_path: Path, na
     assert not marginals.read_table(tmp_path / "t.csv", {"sex": "quasi-identifier"}).repeating
 
 
-def test_strata_and_sampling_units_are_left_out_together_with_the_weights_they_belong_to(tmp_path: Path) -> None:
-    rng = np.random.default_rng(1)
-    design = ["psu", "stratid", "VSTRAT", "sdmvpsu", "sample_strata"]
-    others = ["strategy", "region", "risk_stratum", "income_strata", "cluster_headache", "hiv_stratum"]
-    others += ["cluster", "schicht"]
-    trial = pd.DataFrame({name: rng.integers(1, 9, 800) for name in [*design, *others]})
-    trial["sex"] = rng.choice(SEX, 800)
-    survey = trial.assign(finalwgt=rng.integers(900, 9000, 800))
-    first = init(survey, tmp_path)
-    assert first.with_role("ignored") == {*design, "finalwgt"}
-    assert "finalwgt" in first.columns["psu"]["why"]
-    chosen = init(survey, tmp_path, "--wanted", "psu", "--quasi-identifiers", "stratid")
-    assert chosen.with_role("ignored") == {*design[2:], "finalwgt"}
-    assert init(trial, tmp_path).with_role("ignored") == set()
-
-
 def test_days_of_birth_long_zip_codes_and_places_are_coarsened(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     days = pd.Timestamp("1960-01-01") + pd.to_timedelta(rng.integers(0, 40, 3000), unit="D")
@@ -134,22 +118,6 @@ def test_days_of_birth_long_zip_codes_and_places_are_coarsened(tmp_path: Path) -
     shown = marginals.open_release(tmp_path / "out").domain
     for name in {"birth_date", "zip"} & {*shown.attributes}:
         assert not set(shown.hierarchy(name).labels[0]) & set(frame[name])
-
-
-def test_several_columns_are_sensitive_and_one_demand_says_how_sure_anybody_can_become(tmp_path: Path) -> None:
-    rng = np.random.default_rng(2)
-    frame = pd.DataFrame(
-        {
-            "sex": rng.choice(SEX, 900),
-            "diagnosis": rng.choice(list("abcdef"), 900),
-            "convicted": rng.choice(["y", "n"], 900, p=[0.15, 0.85]),
-            "salary": rng.integers(20_000, 90_000, 900),
-        }
-    )
-    first = init(frame, tmp_path)
-    assert first.config().policy.diversity == "public"
-    answer = run("publish", first.path, "--out", tmp_path / "out")
-    assert answer.exit_code == 0, answer.output
 
 
 def test_what_somebody_says_is_not_guessed(tmp_path: Path) -> None:

@@ -1,21 +1,15 @@
-"""Parts of pages show what the collection, the table and the risks say: pictures, trees, previews, sentences."""
+"""Pairs and sentences of pages say what the collection and the findings do."""
 
 import json
 from dataclasses import replace
 from itertools import combinations
 
-import numpy as np
-import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import marginals
 from checks.attacks.knowledge import CertainCells
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
-from checks.risk.disclosure import Frontier
-from marginals.attacks import Threshold
 from marginals.bundle.content import Verification
-from marginals.charts import Shape, loss_histogram, risk_frontier
 from marginals.pairs import pairs_shown
 from marginals.say.attacks import attack_sentences
 from marginals.say.claims import finding_sentences, verification_sentences
@@ -41,8 +35,8 @@ def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
             known |= {name for margin in telling if margin & known for name in margin}
         return known
 
-    assert [pair.names for pair in shown.listed] == list(combinations(collection.domain.attributes, 2))
-    for pair in shown.listed:
+    assert [pair.names for pair in shown.pairs] == list(combinations(collection.domain.attributes, 2))
+    for pair in shown.pairs:
         a, b = pair.names
         assert shown.kinds[a, b] == shown.kinds[b, a] == pair.kind
         if not (most[a] and most[b]):
@@ -54,61 +48,10 @@ def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
         else:
             assert pair.kind == "assumed"
             assert pair.is_linked == (b in reached(a))
-        assert bool(pair.shown) == (pair.kind in ("published", "supported"))
+        assert bool(pair.words) == (pair.kind in ("published", "supported"))
     names = len(collection.domain.attributes)
     assert shown.total == names * (names - 1) // 2
     assert all(shown.numbers[kind] == len(shown.of_kind(kind)) for kind in shown.numbers)
-
-
-def inside(plot: Shape) -> bool:
-    left, right, top, bottom = (plot[side] for side in ("left", "right", "top", "bottom"))
-    places = [(d["x"], d["y"]) for d in plot["dots"]] + plot["line"]
-    places += [
-        (c["x"] + across * c["width"], c["y"] + across * c["height"]) for c in plot["columns"] for across in (0, 1)
-    ]
-    places += [(t["place"], bottom) for t in plot["x_ticks"]] + [(left, t["place"]) for t in plot["y_ticks"]]
-    return all(left - 1 <= x <= right + 1 and top - 1 <= y <= bottom + 1 for x, y in places)
-
-
-AMOUNTS = st.one_of(st.sampled_from([0.0, np.inf, 1.0]), st.floats(1e-6, 1e6))
-
-
-@given(st.lists(AMOUNTS, min_size=1, max_size=50))
-def test_a_histogram_counts_everybody_with_a_finite_loss(losses: list[float]) -> None:
-    plot = loss_histogram(np.array(losses))
-    finite = [loss for loss in losses if np.isfinite(loss)]
-    assert (plot is None) is not any(loss > 0 for loss in finite)
-    if plot is not None:
-        assert inside(plot)
-        assert sum(int(column["description"].split()[0].replace(",", "")) for column in plot["columns"]) == len(finite)
-
-
-@given(st.lists(st.tuples(AMOUNTS, AMOUNTS), min_size=2, max_size=6))
-def test_points_and_lines_lie_inside_their_axes(pairs: list[tuple[float, float]]) -> None:
-    informations, risks = zip(*pairs)
-    told = [information for information in informations if np.isfinite(information)]
-    edge = Frontier(np.sort(told), np.sort(risks)[: len(told)], np.zeros(len(told)))
-    line = risk_frontier(edge, [("best", 1.0, 1.0)])
-    assert line is None or inside(line)
-
-
-def test_the_line_is_drawn_through_all_vertices_and_never_above_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = risk_frontier(Frontier(np.arange(4.0), np.arange(4.0) ** 2, np.array([1.0, 3.0, 5.0, np.inf])), [])
-    assert few is not None
-    assert len(few["line"]) == 4
-    utility = np.sort(np.random.default_rng(1).random(4000))
-    steep = Frontier(utility, utility**3, np.r_[np.diff(utility**3) / np.diff(utility), np.inf])
-    monkeypatch.setattr("marginals.charts._VERTICES", 30)
-    many = risk_frontier(steep, [])
-    assert many is not None
-    assert len(many["line"]) <= 30
-    x, y = np.array(many["line"]).T
-    share = (utility - utility[0]) / (utility[-1] - utility[0])
-    across = many["left"] + share * (many["right"] - many["left"])
-    up = many["bottom"] - utility**3 / (1.05 * utility[-1] ** 3) * (many["bottom"] - many["top"])
-    drawn = np.interp(across, x, y)
-    assert np.all(drawn >= up - 0.02)
-    assert np.all(drawn <= up + 0.5)
 
 
 def test_verdicts_are_sentences_with_their_detail() -> None:
@@ -135,7 +78,6 @@ def test_verdicts_are_sentences_with_their_detail() -> None:
 
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:
     attacks = marginals.attacks.Attacks(
-        thresholds=(Threshold("k-link", 10, 18, rows_per_person=1), Threshold("k-link", 18, 18)),
         nonsensitive=Finding("no-small-certain", Verdict.HOLDS, {"k": 10}, None, (Algorithm.POSSIBLE_TABLES,), 1),
         certain={"age": CertainCells(1, 1, 1, 3, 0, None)},
         left_out={"disease": "it is too large"},
@@ -144,13 +86,9 @@ def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothin
     answer = json.loads(json.dumps({"sentences": marginals.plain(sentences)}))
     assert sentences_of(answer) == sentences
     assert [each.mark for each in sentences[:3]] == ["nothing found", "not examined", "not examined"]
-    assert {each.text.partition(":")[0]: each.mark for each in sentences if "spare" in each.text} == {
-        "k-link 10 of people": "nothing found",
-        "k-link 18": "look",
-    }
     groups = by_readers(sentences)
     assert [(group.readers, group.tally) for group in groups] == [
-        ("Readers of the tables alone", "2 nothing found, 2 not examined, 1 look"),
+        ("Readers of the tables alone", "1 nothing found, 2 not examined"),
         ("Readers who learn across classes", "1 not examined"),
     ]
     assert all(group.sentences for group in groups)

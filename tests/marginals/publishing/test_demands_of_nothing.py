@@ -20,11 +20,6 @@ def test_a_count_of_1_is_no_promise(demand: dict[str, Any], tmp_path: Path) -> N
     (name,) = demand
     with pytest.raises(InputError, match=f"{name} must be a whole number from 2 .* such as 10, or leave it out"):
         Policy(diversity="none", **demand)
-    if name != "min_published_cell":  # which no rule demands
-        rule = tmp_path / "mine.toml"
-        rule.write_text(f'name = "mine"\ntitle = "x"\nsource = "y"\n[[demands]]\nsays = "z"\n{name} = 1\n')
-        with pytest.raises(InputError, match=f"{name} must be a whole number from 2 .* such as 10, or leave it out"):
-            Policy(rules=[str(rule)])
     config = write_config(tmp_path)
     config.write_text(with_demand(name))
     with pytest.raises(InputError, match=f"{name} must be a whole number from 2"):

@@ -1,6 +1,5 @@
 """A release beside its table: every number is what somebody finds who works on the rows themselves."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
@@ -13,7 +12,6 @@ import pandas as pd
 import pytest
 
 import marginals
-from html_pages import Page
 from marginals import Attribute, InputError, Policy
 from marginals.example import release, table
 from models import TooManyCellsError
@@ -62,39 +60,6 @@ def test_pairs_are_compared_as_on_the_rows(made: Any) -> None:
         assert comparison.release.two_way.by_table[a, b] == pair.total_variation
 
 
-def test_the_contrast_of_dying_with_age_is_the_one_that_was_put_there(made: Any) -> None:
-    pair = next(p for p in made.steward.comparison.compared_pairs if p.attributes == ("age", "dead"))
-    assert pair.contrast is not None
-    condition, dead = pair.contrast
-    assert dead == "dead=yes"
-    name, start = condition.split(">=")
-    assert name == "age"
-    assert 42 <= int(start) <= 48
-    rows = people()
-    old, died = rows["age"].astype(int) >= int(start), rows["dead"] == "yes"
-    cells = [(x & y).sum() for x, y in ((old, died), (old, ~died), (~old, died), (~old, ~died))]
-    assert pair.odds_ratio == pytest.approx(cells[0] * cells[3] / (cells[1] * cells[2]))
-    assert pair.standard_error == pytest.approx(sum(1 / cell for cell in cells) ** 0.5)
-
-
-def test_an_odds_ratio_that_is_lost_is_told(tmp_path: Path) -> None:
-    """No published table links the two, so that the release shows 1, whatever the table says."""
-    attributes = {"age": Attribute("quasi-identifier", intervals=[10]), "dead": Attribute("sensitive")}
-    counted = marginals.read_table(people()[["age", "dead"]], attributes)
-    apart = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
-    [pair] = apart.steward.comparison.furthest_odds()
-    assert (pair.kind, pair.odds_ratio_released) == ("assumed", pytest.approx(1))
-    assert pair.odds_ratio > 5
-    assert pair.lost == pair.cramers_v
-    assert pair.log_ratio == pytest.approx(math.log(pair.odds_ratio))
-    page = " ".join(Page(apart.steward.page(apart.steward)).text)
-    assert f"{pair.contrast[0]} and {pair.contrast[1]}" in page if pair.contrast else False
-    assert f"{pair.odds_ratio:#.3g}" in page
-    apart.write(tmp_path / "out")
-    written = "".join(f.read_text(encoding="utf-8") for f in (tmp_path / "out").rglob("*") if f.is_file())
-    assert f"{pair.odds_ratio:.4f}"[:5] not in written
-
-
 def test_a_release_that_was_read_is_compared_as_the_one_that_was_made(made: Any, tmp_path: Path) -> None:
     read = marginals.open_release(made.write(tmp_path / "release").release.path)
     attributes = {name: Attribute("quasi-identifier", ladder="fitted") for name in ("age", "sex", "town", "shoe")}
@@ -111,11 +76,10 @@ def test_a_release_that_was_read_is_compared_as_the_one_that_was_made(made: Any,
 def test_yardsticks_stand_beside_it_with_what_was_wanted(made: Any) -> None:
     comparison = made.steward.comparison
     _, independent, stepwise = comparison.yardsticks.values()
+    assert comparison.release.two_way.mean < stepwise.two_way.mean
     assert list(comparison.release.wanted.by_table) == [("sex", "dead")]
     assert independent.wanted.by_table["sex", "dead"] == independent.two_way.by_table["sex", "dead"]
     assert independent.one_way.mean == pytest.approx(0)
-    assert comparison.release.counts.number == 1000
-    assert comparison.release.counts.median < stepwise.counts.median
     best = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
     assert len(best.comparison.yardsticks) == 3
     assert {*best.comparison.yardsticks} != {*comparison.yardsticks}, (
@@ -160,25 +124,8 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
         raise TooManyCellsError("too many")
 
     monkeypatch.setattr("marginals.accuracy.total_variation", refuse)
-    monkeypatch.setattr("models.accuracy._CELLS", 0)
     some = marginals.compare(release, table)
     assert some.release.one_way.left_out == 3
-    assert some.release.counts.number == 0
-    assert marginals.plain(some.release.counts) == {"median": None, "ninth_decile": None, "number": 0}
-    assert math.isnan(some.release.counts.median)
-
-
-def test_rare_long_numbers_are_not_named() -> None:
-    """They may be keys."""
-    rng = np.random.default_rng(1)
-    income = rng.permutation(40_000 + 7 * np.arange(400))
-    rows = pd.DataFrame(
-        {"income": income.astype(str), "owner": np.where((income > 41_600) ^ (rng.random(400) < 0.1), "yes", "no")}
-    )
-    attributes = {"income": Attribute("quasi-identifier", intervals=[1000]), "owner": Attribute("sensitive")}
-    made = marginals.publish(marginals.read_table(rows, attributes), Policy(k_link=5, base="none", diversity="none"))
-    [pair] = made.steward.comparison.compared_pairs
-    assert pair.contrast == ("income in its highest 43 percent", "owner=yes")
 
 
 def test_attributes_with_one_value_are_compared_too() -> None:
@@ -186,7 +133,8 @@ def test_attributes_with_one_value_are_compared_too() -> None:
     counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
     made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = made.steward.comparison.compared_pairs
-    assert (pair.kind, pair.cramers_v, pair.contrast) == ("published", 0, None)
+    assert (pair.kind, pair.cramers_v) == ("published", 0)
+    assert "Nothing to speak of" in made.steward.page(made.steward).decode()
 
 
 def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:
@@ -202,8 +150,6 @@ def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() 
     apart = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = [p for p in apart.steward.comparison.compared_pairs if p.attributes == ("window", "early")]
     assert pair.cramers_v < 0.1
-    assert pair.odds_ratio < 2
-    assert "missing" not in str(pair.contrast)
     assert pair.total_variation > 0.2, "the release shows neither beside the other"
 
 
@@ -259,4 +205,3 @@ def test_nothing_is_said_of_pairs_when_the_time_is_over_midway(monkeypatch: pyte
     assert made.release.two_way.by_table == {}
     assert made.release.two_way.left_out == 66
     assert made.compared_pairs == ()
-    assert made.release.counts.number == 0

@@ -138,19 +138,6 @@ def test_means_quantiles_odds_and_information_equal_their_definitions(release: m
     assert release.model.mutual_information({"a": 0}, {"d": 0}) == pytest.approx(information, abs=1e-9)
 
 
-def test_weighted_cells_feed_a_regression(tmp_path: Path) -> None:
-    release = release_of("chain", tmp_path)
-    cells = release.table(["c", "a", "d", "b"]).reset_index()
-    assert list(cells.columns) == ["c", "a", "d", "b", "value", "kind"]
-    assert cells["value"].sum() == pytest.approx(release.model.total)
-    assert release.table("a")["value"].tolist() == release.table("a", bounds=True)["value"].tolist()
-    from sklearn.linear_model import LogisticRegression
-
-    features = pd.get_dummies(cells[["a", "b"]])
-    fitted = LogisticRegression().fit(features, cells["d"], sample_weight=cells["value"])
-    assert fitted.score(features, cells["d"], cells["value"]) > 0.5
-
-
 def test_samples_have_published_labels_and_base_values(release: marginals.Release) -> None:
     rows = release.rows(500, seed=3)
     assert list(rows.columns) == [

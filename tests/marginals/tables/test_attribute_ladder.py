@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from marginals import Attribute, read_config
+from marginals import Attribute
 from models import Hierarchy
 
 TOWNS = Hierarchy.from_rows(
@@ -130,27 +130,6 @@ def test_a_ladder_of_people_begins_with_as_many_people():
     assert counted.domain.hierarchy("town").labels[1] == ("a", "other town")
 
 
-def test_whole_numbers_beside_missing_values_are_named_and_asked_for_as_whole_numbers() -> None:
-    """Stevedata's gss_wages: pandas writes a column of whole numbers as 18.0, 19.0, ... when one of them is missing."""
-    ages = np.random.default_rng(2).integers(18, 60, 3_000).astype(str)
-    whole = pd.DataFrame({"age": ages, "sex": np.where(np.arange(3_000) % 2, "f", "m")})
-    roles: dict[str, Attribute | str] = {
-        "age": Attribute("quasi-identifier", ladder="fitted"),
-        "sex": "quasi-identifier",
-    }
-    names, answers = [], []
-    for frame in (whole, whole.assign(age=ages.astype(object) + ".0")):
-        release = marginals.publish(
-            marginals.read_table(frame, roles), marginals.Policy(k_link=100, diversity="none", objective="kl")
-        ).release
-        age = release.domain.hierarchy("age")
-        names.append([set(level) for level in age.labels[1:]])
-        answers.append(release.count({"age": age.labels[1][1]}).value)
-        answers.append(release.count("age in 21-27").value)
-    assert names[0] == names[1]
-    assert answers[0:2] == pytest.approx(answers[2:4])
-
-
 def by_likeness(ladder="alike", hierarchy=None, ill=None, rows=1):
     """Jobs of which the rare ones are alike in pairs by sex."""
     jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (15, 0), "miner": (0, 14)}
@@ -232,88 +211,3 @@ def test_a_column_of_which_all_rows_that_count_lack_a_value_has_no_groups(how: d
     dose = marginals.Attribute("quasi-identifier", missing="as a value", ladder="fitted", **how)
     table = marginals.read_table(frame, {"sex": "quasi-identifier", "dose": dose}, rows_per_person=1)
     assert table.domain.hierarchy("dose").labels == (("missing",), ("*",))
-
-
-def ladder(column, k=3, **settings):
-    return read(Attribute("quasi-identifier", **{"ladder": "fitted", **settings}), column, k).domain.hierarchy("column")
-
-
-POPULATIONS = {
-    "towns": ({"hierarchy": TOWNS}, list("abcdefghi")),
-    "jobs": ({}, ["cook", "clerk", "nun", "smith"]),
-    "ages": ({}, [str(age) for age in range(3, 12)]),
-    "codes": ({"prefixes": [1]}, ["a1", "a2", "b1", "b2"]),
-    "bmi": ({"intervals": [0.5, 1.0]}, ["18.2", "18.4", "18.9", "19.6", "21.1"]),
-    "days": ({"dates": ["month", "year"]}, ["2020-01-05", "2020-01-09", "2020-04-02", "2021-02-01"]),
-}
-
-
-@given(st.sampled_from(sorted(POPULATIONS)), st.integers(1, 6), st.data())
-def test_the_ladder_of_a_population_is_the_same_whatever_the_table_holds(kind, k, data):
-    """And that of a table whose rows are the population."""
-    settings, values = POPULATIONS[kind]
-    counts = {value: data.draw(st.integers(0, 20)) for value in values}
-    counts[values[0]] += 1
-    one, other = (data.draw(st.lists(st.sampled_from(values), min_size=1, max_size=30)) for _ in range(2))
-    fitted = [ladder(column, k, population=counts, **settings) for column in (one, other)]
-    assert fitted[0].labels == fitted[1].labels
-    assert fitted[0].parents == fitted[1].parents
-    everybody = ladder([value for value, count in counts.items() for _ in range(count)], k, **settings)
-    if all(counts.values()):
-        assert everybody.height == fitted[0].height
-        for level in range(everybody.height + 1):
-            assert groups(everybody, level) == groups(fitted[0], level)
-
-
-def test_numbers_between_those_counted_need_no_count_of_their_own_for_the_bands():
-    """A measurement lies in a band that the population counts; the bands that are published depend on nothing else."""
-    counts = {"18.2": 40, "18.9": 3, "19.6": 30}
-    fitted = ladder(["18.44", "19.71", "18.9"], 10, population=counts, intervals=[0.5])
-    assert fitted.labels[2] == ladder(["18.2"], 10, population=counts, intervals=[0.5]).labels[2]
-
-
-def test_groups_of_a_population_name_all_that_everybody_knows():
-    jobs = ladder(["cook"], 10, population={"cook": 40, "nun": 2, "smith": 9})
-    assert jobs.labels[1] == ("cook", "nun, smith")
-
-
-def test_rows_without_a_value_need_no_count():
-    fitted = ladder(["3", "", "4"], 5, population={"3": 9, "4": 2, "5": 8}, missing="as a value")
-    assert fitted.labels[:2] == (("3", "4", "5", "missing"), ("3", "4 and over", "missing"))
-
-
-@pytest.mark.parametrize(
-    ("column", "settings", "message"),
-    [
-        (["3", "7"], {"population": {"3": 9, "4": 2}}, "'column'.* row 2 .*population"),
-        (["18.2", "20.3"], {"population": {"18.2": 40, "19.6": 30}, "intervals": [0.5]}, "row 2 .*population"),
-        (["a"], {"population": dict.fromkeys("abcdefg", 5), "hierarchy": TOWNS}, "population lacks 2 of the 9"),
-        (["a"], {"population": dict.fromkeys("abcdefghij", 5), "hierarchy": TOWNS}, "population counts 1 values"),
-        (["20"], {"population": {"20": 5, "young": 2}, "intervals": [5]}, "intervals or dates cannot hold"),
-    ],
-)
-def test_what_a_population_does_not_count_is_refused(column, settings, message):
-    with pytest.raises(marginals.InputError, match=message):
-        ladder(column, **settings)
-
-
-def test_a_population_needs_a_declared_domain():
-    attribute = Attribute("quasi-identifier", ladder="fitted", population={"a": 1})
-    with pytest.raises(marginals.InputError, match='set it to "declared"'):
-        marginals.read_table(pd.DataFrame({"town": ["a"]}), {"town": attribute}, domain="observed")
-
-
-def test_a_config_names_the_file_of_a_population(tmp_path):
-    (tmp_path / "t.csv").write_text("town,ill\n" + "a,no\n" * 20 + "b,yes\n" * 12 + "c,no\n" * 13)
-    (tmp_path / "people.csv").write_text("town,people\na,900\nb,3\nc,800\nd,2\n\n")
-    config = tmp_path / "release.toml"
-    config.write_text(
-        'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nprivacy.k_link = 4\nprivacy.diversity = "none"\n'
-        'base.table = "none"\n'
-        '[attributes.town]\nrole = "quasi-identifier"\nladder = "fitted"\npopulation = "people.csv"\n'
-    )
-    asked = read_config(config)
-    assert tmp_path / "people.csv" in asked.reads
-    table = asked.read_table()
-    assert table.domain.hierarchy("town").labels[1] == ("a", "b, d", "c")
-    assert marginals.publish(table, asked.policy).release.verify().ok

@@ -32,17 +32,6 @@ def labels_of(browser: Browser, name: str) -> tuple[tuple[str, ...], ...]:
     return browser.window.config().read_table().domain.hierarchy(name).labels
 
 
-def test_the_table_page_shows_columns_with_roles_and_what_the_table_gives_away(browser: Browser) -> None:
-    page = browser.until("/table", "prosecutor, who")
-    for name in ("age", "sex", "town", "disease"):
-        assert f'name="role:{name}"' in page
-    assert "600 rows count" in page
-    assessed = browser.window.counting.assessed(5).value
-    assert assessed is not None
-    assert assessed.reidentification is not None
-    assert f"{assessed.reidentification.prosecutor.average:.3g} on average" in page
-
-
 def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
     path = browser.window.file.path
     before = "# mine\n" + CONFIG.replace('role = "sensitive"', 'role = "sensitive"  # by law')
@@ -318,7 +307,6 @@ def test_a_form_that_is_refused_and_sent_again_takes_nothing_back_of_another_edi
             ("/policy/wanted", {"first": first, "second": second})
             for first, second in (("age", ""), ("", "age"), ("age", "age"), ("age", "hat"))
         ),
-        ("/search/remedy", {"remedy": "diversity", "attribute": "disease", "demand": "recursive:3,2"}),
         ("/levels/group", {"attribute": "town", "level": "9"}),
         ("/levels/group", {"attribute": "town", "level": "0", "value": "Rome", "group": "south"}),
         ("/policy/harm", {"attribute": "hat"}),
@@ -340,23 +328,21 @@ def test_a_hierarchy_file_that_changed_is_a_later_edit_too(browser: Browser) -> 
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "said"),
+    ("text", "said"),
     [
-        (CONFIG.replace("k_link = 5", "k_link = = 5"), 14, "TOML"),
-        (CONFIG.replace("k_link = 5", "k_links = 5"), 14, "privacy.k_links"),
-        (CONFIG.replace("[5, 10]", "[5, 7]"), 6, "attributes.age.intervals"),
-        (CONFIG.replace('"people.csv"', '"/etc/passwd"'), 3, "outside"),
-        (CONFIG.replace("k_link = 5", "k_link = -5"), 14, "k_link"),
+        (CONFIG.replace("k_link = 5", "k_link = = 5"), "TOML"),
+        (CONFIG.replace("k_link = 5", "k_links = 5"), "privacy.k_links"),
+        (CONFIG.replace("[5, 10]", "[5, 7]"), "attributes.age.intervals"),
+        (CONFIG.replace('"people.csv"', '"/etc/passwd"'), "outside"),
+        (CONFIG.replace("k_link = 5", "k_link = -5"), "k_link"),
     ],
 )
-def test_a_config_with_an_error_is_shown_at_its_line_and_editable(
-    browser: Browser, text: str, line: int, said: str
-) -> None:
+def test_a_config_with_an_error_is_shown_and_editable(browser: Browser, text: str, said: str) -> None:
     browser.window.file.path.write_text(text)
     for page in ("/table", "/levels", "/policy", "/search", "/publish"):
         answer = browser.get(page)
         assert answer.status_code == 200
-        assert all(each in answer.get_data(as_text=True) for each in (said, f"(line {line})", "<textarea"))
+        assert all(each in answer.get_data(as_text=True) for each in (said, "<textarea"))
     assert "# more" in browser.send("/table/text", {"text": text + "# more\n"})
     assert browser.window.file.path.read_text() == text
     browser.post("/table/text", {"text": CONFIG})
@@ -387,13 +373,6 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> N
         assert not (tmp_path / "release.toml").exists()
 
 
-def test_none_is_a_demand_that_somebody_makes_on_purpose(browser: Browser) -> None:
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.window.config().policy.diversity == "none"
-    assert "on purpose, of how varied disease is" in browser.page("/publish")
-    assert "Nothing changed." in browser.change("/policy", "/policy")
-
-
 def protection(page: str) -> str:
     """What stands at the top of a page about who is not protected."""
     found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
@@ -413,7 +392,9 @@ def test_each_page_offers_a_demand_where_none_is(browser: Browser, path: str) ->
 
 
 def test_what_is_exposed_on_purpose_is_said_and_can_be_protected(browser: Browser) -> None:
-    browser.window.file.path.write_text(CONFIG.replace("entropy:2", "none"))
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
+    assert browser.window.config().policy.diversity == "none"
+    assert "Nothing changed." in browser.change("/policy", "/policy")
     assert "on purpose" in protection(browser.page("/publish"))
     browser.post("/policy/choice", {"choice": "strict"})
     assert browser.window.config().policy.diversity == "strict"
@@ -556,13 +537,6 @@ def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> N
     assert "research" not in text
     assert "# mine\n" in text
     assert "# why" in text
-
-
-def test_closing_the_window_takes_two_steps(browser: Browser) -> None:
-    page = browser.page("/table")
-    closing = page[page.index("<summary>Close the window</summary>") :]
-    assert closing.index("not saved is lost") < closing.index("<button") < closing.index("</details>")
-    assert page.count('/stop"') == 1
 
 
 def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:

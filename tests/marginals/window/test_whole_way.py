@@ -34,7 +34,7 @@ def test_from_a_table_to_its_release_and_nothing_of_a_person_in_pages_or_log(
     with browsing(table) as browser:
         assert "Look at the table" in browser.page("/")
         browser.post("/table/begin")
-        browser.until("/table", "prosecutor, who")
+        browser.until("/table", "rows count")
         assert browser.window.config().source.attributes["name"].role.value == "identifier"
         browser.change("/table", "/table/roles")
         browser.change("/policy", "/policy", {"k_link": "6"})

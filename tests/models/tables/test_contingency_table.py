@@ -304,28 +304,6 @@ def test_adult_has_the_counts_that_are_known_of_it(shared_data):
     assert np.exp(table.rolled_up({"occupation": 0}).entropy) == pytest.approx(10.57, abs=0.005)
 
 
-@given(st.data())
-def test_cells_of_margins_are_told_apart_and_in_order_whatever_was_asked_before(data: st.DataObject) -> None:
-    """Beside plain lists of each cell's values: one cell for equal values, in their order, that of the domain."""
-    table = data.draw(contingency_tables(data.draw(domains())))
-    coarser = margins(table.domain).map(lambda margin: table.domain.mask(margin) & table.mask)
-    for mask in data.draw(st.lists(coarser.filter(bool), min_size=1, max_size=6)):
-        levels = table.domain.levels(mask)
-        shown = [
-            [table.domain.hierarchy(name).lift(table.margin[name], levels[name])[code] for code in column]
-            for name, column in zip(table.attributes, table.codes)
-            if levels[name] < table.domain.hierarchy(name).height
-        ]
-        counts: Counter[tuple[int, ...]] = Counter()
-        for cell, count in zip(zip(*shown), table.counts.tolist()):
-            counts[cell] += count
-        rolled_up = table.rolled_up_to(mask)
-        assert list(zip(zip(*map(np.ndarray.tolist, rolled_up.codes)), rolled_up.counts.tolist())) == sorted(
-            counts.items()
-        )
-        assert sorted(table.counts_at(mask).tolist()) == sorted(counts.values())
-
-
 def cells(**codes: list[int]) -> Cells:
     columns = {attribute: np.array(column) for attribute, column in codes.items()}
     return Cells.of(DOMAIN, dict.fromkeys(codes, 0), columns)

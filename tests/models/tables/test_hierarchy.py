@@ -49,15 +49,6 @@ def test_a_restricted_hierarchy_keeps_the_rows_of_the_chosen_values_in_order(hie
     assert hierarchy.restricted_to(chosen).rows() == kept
 
 
-@pytest.mark.parametrize(("size", "dtype"), [(256, np.uint8), (257, np.uint16)])
-def test_codes_have_the_smallest_dtype_that_holds_them(size, dtype):
-    hierarchy = Hierarchy.from_rows((str(i), f"g{i}", "*") for i in range(size))
-    assert hierarchy.lift(0, 0).dtype == hierarchy.lift(0, 1).dtype == hierarchy.lift(1, 1).dtype == dtype
-    assert hierarchy.lift(0, 1).tolist() == list(range(size))
-    with pytest.raises(ValueError, match="read-only"):
-        hierarchy.lift(0, 1)[0] = 1
-
-
 @given(hierarchies(max_levels=3), st.data())
 def test_a_row_moved_to_another_branch_breaks_the_nesting_and_is_named(hierarchy, data):
     """Rows are nested exactly when each label of a level comes with one label of the next."""
@@ -338,17 +329,6 @@ def test_masks_contain_each_other_exactly_when_margins_coarsen_each_other(data):
         coarser = all(a in fine and fine[a] <= level for a, level in shown.items())
         assert (domain.mask(margin) & ~domain.mask(fine) == 0) == coarser
     assert domain.mask(coarse) & ~domain.mask(fine) == 0
-
-
-@given(domains())
-def test_the_vertices_of_each_attribute_lie_together_coarsest_first(domain):
-    names = list(domain.induced_attributes)
-    assert names == [(a, step) for a, h in domain.items() for step in reversed(range(h.height))]
-    assert domain.vertex_count == len(names)
-    for index, attribute in enumerate(domain.attributes):
-        own = [vertex for vertex, name in enumerate(names) if name.attribute == attribute]
-        assert list(vertices_of(domain.attribute_masks[index])) == own
-        assert domain.offsets[index] == own[0]
 
 
 @given(st.data())
