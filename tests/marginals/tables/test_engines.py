@@ -90,7 +90,7 @@ def test_a_refusal_leaves_nothing_open(tmp_path: Path, place: Path, monkeypatch:
     (tmp_path / "people.csv").write_text("age,sex,town\n31\n")
     with pytest.raises(InputError, match=r"line 2 of people\.csv"):
         read_table(tmp_path / "people.csv", ROLES)
-    monkeypatch.setattr("marginals.files.are_possible", lambda: False)
+    monkeypatch.setattr("marginals.files._OPEN_FILES", tmp_path / "none")
     with pytest.raises(
         InputError, match=r"people\.csv has more distinct rows .* No file without a name .*data\.memory"
     ):
