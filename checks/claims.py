@@ -126,11 +126,7 @@ def undecided(claim: Claim, note: str) -> Finding:
 
 
 def listing(names: Sequence[str], conjunction: str = "and") -> str:
-    """Return names as a list in a sentence.
-
-    >>> listing(["job"]), listing(["job", "pay", "age"]), listing(["job", "pay"], "or")
-    ('job', 'job, pay and age', 'job or pay')
-    """
+    """Return names as a list in a sentence."""
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
@@ -377,11 +373,7 @@ class CountClaim(Claim):
 
 
 def number_of_rows(text: str) -> int | None:
-    """Return the number in a text; None unless it is a whole number of at most twelve digits.
-
-    >>> number_of_rows("10"), number_of_rows("ten")
-    (10, None)
-    """
+    """Return the number in a text; None unless it is a whole number of at most twelve digits."""
     return int(text) if text.isdecimal() and len(text) <= _DIGITS else None
 
 
@@ -397,11 +389,7 @@ LEAST_DEMAND = 2
 
 
 def why_no_demand(number: object) -> str:
-    """Return why 1 is no demand, as the end of a message with the remedy; empty for any other number.
-
-    >>> why_no_demand(1), why_no_demand(0)
-    ('; 1 demands nothing, so write a larger number, such as 10, or leave it out', '')
-    """
+    """Return why 1 is no demand, as the end of a message with the remedy; empty for any other number."""
     is_one = number == 1 and number is not True
     return "; 1 demands nothing, so write a larger number, such as 10, or leave it out" if is_one else ""
 
@@ -569,9 +557,6 @@ def claims_from_text(text: str, sensitive: Sequence[str]) -> list[Claim]:
     `register=entropy:6`.
 
     A diversity is claimed for each sensitive attribute. Raises CriterionError for anything else.
-
-    >>> claims_from_text("diversity=distinct:2", ["diagnosis"])
-    [MaxentDiversity(diversity=Distinct(l=2), sensitive='diagnosis', level=0)]
     """
     name, _, value = text.partition("=")
     if name in ("k-map", "delta-presence"):

@@ -43,7 +43,6 @@ class Algorithm(Enum):
         "arrangements",
         "by counting all arrangements of the values over people that the tables leave possible",
     )
-    EVERY_BELIEF = "every belief", "by looking at every class and value"
     K_LINK = "k-link", "by looking at every cell, which is enough here"
     JOIN = "join", "by looking at every combination that the tables leave possible"
     SUPPORTS = "supports", "by the sets of values that can occur together"
@@ -157,11 +156,7 @@ DECISIVE = (Verdict.FAILS, Verdict.UNDECIDED, Verdict.ATTESTED, Verdict.HOLDS)
 
 
 def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
-    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts.
-
-    >>> verdict_of_all([Verdict.HOLDS, Verdict.UNDECIDED, Verdict.FAILS]), verdict_of_all([])
-    (<Verdict.FAILS: 'fails'>, <Verdict.HOLDS: 'holds'>)
-    """
+    """Return the verdict on a whole that holds if each part does: that of the most decisive part, holds without parts."""
     return min(verdicts, key=DECISIVE.index, default=Verdict.HOLDS)
 
 

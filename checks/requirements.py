@@ -28,9 +28,6 @@ def diversities_by_attribute(table: object, sensitive: Sequence[str]) -> list[Ma
     from 0.
 
     "none" demands nothing at a level. Raises CriterionError for anything else.
-
-    >>> [str(claim.class_diversity) for claim in diversities_by_attribute({"job": ["entropy:6", "distinct:3"]}, ["job"])]
-    ['entropy:6', 'distinct:3 at level 1']
     """
     if not isinstance(table, Mapping) or not table:
         raise CriterionError(

@@ -46,6 +46,9 @@ _FEW_CELLS = 500
 _PROVEN_CELLS = 5_000
 """Most cells for which a program is asked whether any table has the marginals."""
 
+_PROOF_SECONDS = 1.0
+"""Seconds of that program; the search for a table follows if they end first."""
+
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
 
@@ -107,7 +110,7 @@ def _require_some_table(collection: Collection, budget: Budget) -> None:
     if collection.cube.total and not len(cells):
         raise ContradictionError("no table has these marginals")
     nodes, least = budget.nodes if len(cells) <= _FEW_CELLS else 0, np.zeros(len(cells))
-    solve(least, Program(cells.constraints, cells.counts, least, least + inf), budget.seconds, nodes)
+    solve(least, Program(cells.constraints, cells.counts, least, least + inf), _PROOF_SECONDS, nodes)
 
 
 def _cleared_by_possible_tables(
@@ -279,11 +282,7 @@ Runs: TypeAlias = Callable[[Callable[[_Task], _Round], Sequence[_Task]], list[_R
 
 
 def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
-    """Run a function on each part, one after another.
-
-    >>> one_by_one(abs, [1, -2])
-    [1, 2]
-    """
+    """Run a function on each part, one after another."""
     return [work(part) for part in parts]
 
 
@@ -316,7 +315,7 @@ class Witnessing:
             if table is None:
                 raise TimeOverError("no table with all published counts was found in time")
             self._chains.append((_as_places(table), np.random.default_rng(seed)))
-        self._base = _Rows(self._domain, self._finest, self._chains[0][0])
+        self._base = _Exchanged(self._domain, self._finest, self._chains[0][0])
         self._examined: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
         self._small = self._rounds = 0
@@ -350,7 +349,9 @@ class Witnessing:
     def _round(self, task: _Task) -> _Round:
         """Make the moves of a round; it uses only fields that never change, because other processes have copies."""
         codes, rng, waiting, tables = task
-        rows = _Rows(self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables, self._supports)
+        rows = _Exchanged(
+            self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables, self._supports
+        )
         # Margins with many open combinations are drawn more often.
         sizes = np.sqrt([len(some.keys) for some in waiting])
         places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
@@ -421,7 +422,7 @@ def _moves(domain: Domain, finest: Mapping[str, int], tables: Sequence[Mapping[s
     return single + against
 
 
-class _Rows:
+class _Exchanged:
     """Rows at the finest published levels, their counts, and exchanges of their values."""
 
     def __init__(
@@ -592,7 +593,7 @@ class OpenCells:
     others: str | None = None
 
     @classmethod
-    def of_margin(cls, base: _Rows, levels: Mapping[str, int], k: int, others: str | None) -> "OpenCells":
+    def of_margin(cls, base: _Exchanged, levels: Mapping[str, int], k: int, others: str | None) -> "OpenCells":
         """Return the small cells of a margin."""
         keys = np.unique(base.keys(levels))
         if others is not None:  # a value without rows counts too, if the other values have few rows
@@ -606,7 +607,9 @@ class OpenCells:
         return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
 
     @classmethod
-    def of_block(cls, base: _Rows, margins: Sequence[Mapping[str, int]], k: int, others: str | None) -> "OpenCells":
+    def of_block(
+        cls, base: _Exchanged, margins: Sequence[Mapping[str, int]], k: int, others: str | None
+    ) -> "OpenCells":
         """Return the small cells of several margins of the same attributes."""
         levels = {a: tuple(sorted({margin[a] for margin in margins})) for a in margins[0]}
         nothing = np.zeros(0, dtype=np.int64)
@@ -620,7 +623,7 @@ class OpenCells:
         keys = np.flatnonzero(_small(counts, k) & is_examined)
         return replace(block, keys=keys.astype(np.int32), counts=counts.ravel()[keys].astype(smallest_code_dtype(k)))
 
-    def counts_in(self, rows: _Rows) -> CountArray | _ExactFloats:
+    def counts_in(self, rows: _Exchanged) -> CountArray | _ExactFloats:
         """Return the counts of the cells among other rows: shape (len(keys),)."""
         if self.is_block:
             cells = np.unravel_index(self.keys, self._shape(rows.domain))
@@ -651,7 +654,7 @@ class OpenCells:
         ones = np.ones(np.count_nonzero(is_out))
         return Support(Cells.of(domain, margin, {a: column[is_out] for a, column in zip(margin, every)}, ones), ones)
 
-    def pull(self, rows: _Rows, k: int, rng: np.random.Generator) -> _Pull:
+    def pull(self, rows: _Exchanged, k: int, rng: np.random.Generator) -> _Pull:
         """Return the open cells with a weight for each: emptying or filling it, preferably the shorter way."""
         weights = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
         shape = self._shape(rows.domain)
@@ -674,13 +677,13 @@ class OpenCells:
     def _shape(self, domain: Domain) -> tuple[int, ...]:
         return tuple(sum(map(domain.hierarchy(a).size, levels)) for a, levels in self.levels.items())
 
-    def _is_above(self, rows: _Rows, attribute: str) -> NDArray[np.float32]:
+    def _is_above(self, rows: _Exchanged, attribute: str) -> NDArray[np.float32]:
         """Return 1 if a finest value counts for a value along the axis, else 0: shape (values, finest values)."""
         hierarchy, levels = rows.domain.hierarchy(attribute), self.levels[attribute]
         is_above = np.vstack([rows.lift(attribute, n) == np.arange(hierarchy.size(n))[:, None] for n in levels])
         return (~is_above if attribute == self.others else is_above).astype(np.float32)
 
-    def _counts(self, rows: _Rows, used: Sequence[IndexArray]) -> _ExactFloats:
+    def _counts(self, rows: _Exchanged, used: Sequence[IndexArray]) -> _ExactFloats:
         factors = [self._is_above(rows, a)[places] for a, places in zip(self.levels, used)]
         return _products(rows.dense(tuple(self.levels)), factors)
 
@@ -702,7 +705,7 @@ def _without_last(levels: Mapping[str, int]) -> dict[str, int]:
     return dict(list(levels.items())[:-1])
 
 
-def _opened(base: _Rows, masks: Sequence[Mask], k: int) -> Iterator[OpenCells]:
+def _opened(base: _Exchanged, masks: Sequence[Mask], k: int) -> Iterator[OpenCells]:
     domain = base.domain
     for places, same in groupby(masks, key=lambda mask: tuple(domain.places(mask))):
         names = [domain.attributes[place] for place in places]

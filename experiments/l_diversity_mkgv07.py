@@ -28,7 +28,6 @@ from figures import Figure
 
 from checks import Entropy, Recursive, Requirements, equivalence_classes
 from checks.classes import homogeneity
-from checks.population import posterior_belief, prior_belief
 from marginals import Attribute, Role, Table, read_hierarchy, read_table
 from marginals.recoding.lattice import SingleTable, minimal_tables, single_table
 from models import DataCube, Hierarchy
@@ -159,10 +158,9 @@ def statements(rows: pd.DataFrame) -> Figure:
 def merged_classes() -> Figure:
     """MKGV07 Figs. 5 and 6: a table and its population, and what somebody of class q1 or q2 has to fear of merging both."""
     population, rows = np.array([[0.15, 0.35], [0.25, 0.25]]), np.array([[1, 1], [35, 15]])
-    before, apart = prior_belief(population), posterior_belief(rows, population, population)
     together, in_class = np.array([rows.sum(axis=0)] * 2), np.array([population.sum(axis=0)] * 2)
-    merged = posterior_belief(together, population, in_class)
-    weights = together * population / in_class
+    weights = together * population / in_class  # Theorem 3.1; in a class by itself the population cancels
+    before, apart, merged = (own / own.sum(axis=1, keepdims=True) for own in (population, rows, weights))
     beliefs = [
         [f"belief in s{s + 1} of {q}, {when}", float(belief[place, s]), paper[place][s]]
         for place, q in enumerate(("q1", "q2"))

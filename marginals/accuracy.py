@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import combinations, zip_longest
+from itertools import combinations
 from math import comb, nan, prod
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
@@ -16,11 +16,8 @@ from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.results import plain
 from marginals.tables.attribute import MISSING
-from marginals.tables.scales import in_natural_order
 from marginals.tables.table import Table
 from models.accuracy import (
-    random_counts,
-    random_tables,
     total_variation,
 )
 from models.arrays import CountArray, FloatArray, IndexArray
@@ -29,7 +26,6 @@ from models.graphs.basis import CERTAIN, Basis
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
 from models.tables.data_cube import DataCube
-from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -94,24 +90,11 @@ class TableErrors:
 
 
 @dataclass(frozen=True)
-class CountErrors:
-    """Relative errors of random counts of two and three attributes: their median, and what nine in ten do not exceed.
-
-    number: how many counts were asked. Both errors are nan where it is 0.
-    """
-
-    median: float = nan
-    ninth_decile: float = nan
-    number: int = 0
-
-
-@dataclass(frozen=True)
 class Accuracy:
-    """Errors of one model: tables of one and of two attributes, random counts, and wanted tables."""
+    """Errors of one model: tables of one and of two attributes, and wanted tables."""
 
     one_way: TableErrors
     two_way: TableErrors
-    counts: CountErrors
     wanted: TableErrors
 
     def as_json(self) -> dict[str, Any]:
@@ -198,8 +181,7 @@ class Comparison:
         """One row each for the release and its yardsticks; smaller is better.
 
         Columns: `one_way`, `two_way` and `wanted`, the mean total variation of the tables of one and of two attributes and
-        of those wanted; `worst`, that of the two-way table furthest from the data; `median` and `ninth_decile` of the
-        relative errors of random counts.
+        of those wanted; `worst`, that of the two-way table furthest from the data.
 
         >>> from marginals.example import publication
         >>> publication.steward.comparison.summary()[["one_way", "two_way"]].round(3)  # doctest: +NORMALIZE_WHITESPACE
@@ -216,8 +198,6 @@ class Comparison:
                 "one_way": errors.one_way.mean,
                 "two_way": errors.two_way.mean,
                 "worst": max(errors.two_way.by_table.values(), default=nan),
-                "median": errors.counts.median,
-                "ninth_decile": errors.counts.ninth_decile,
                 "wanted": errors.wanted.mean if errors.wanted.by_table else nan,
             }
             for name, errors in self.each.items()
@@ -268,12 +248,8 @@ Stop = Callable[[], bool]
 _RELEASE = ""
 """The name of the release among the models that are compared."""
 
-# All releases of a table are asked the same random counts, of so many pairs of attributes and triples.
 _SEED = 1
-_COUNTS = 1000
-_COUNTED = 50
-_LOOKED_AT = 1 << 25
-"""Values or cells, summed over random counts, that are looked at at a time: each takes a byte."""
+"""Seed of the pairs that are drawn, the same for all releases of a table."""
 
 # Pairs that are compared, and cells of one table of them, empty ones included, and of all that are laid out. Of larger ones
 # the total variation alone is known.
@@ -308,25 +284,19 @@ def comparison(
     """A model of a cube's tables beside others. wanted: attributes of tables that are compared too.
 
     Left out are tables that the cube would have to count where the rows lie, and those that are too large. If `stop` says so
-    before the end, nothing is said of pairs and counts: a mean of those reached would depend on the clock.
+    before the end, nothing is said of pairs: a mean of those reached would depend on the clock.
     """
-    rng = np.random.default_rng(_SEED)
     comparing = _Comparing(cube, model, yardsticks)
     attributes = cube.domain.attributes
     for name in attributes:
         comparing.table((name,))
     every = list(combinations(attributes, 2))
-    pairs = [every[place] for place in rng.permutation(len(every))[:_PAIRS]]
-    tables = random_tables(attributes, _COUNTED, rng)
-    for place, (pair, counted) in enumerate(zip_longest(pairs, tables)):
+    pairs = [every[place] for place in np.random.default_rng(_SEED).permutation(len(every))[:_PAIRS]]
+    for pair in pairs:
         if stop():
             comparing.errors = {names: errors for names, errors in comparing.errors.items() if len(names) == 1}
-            return replace(comparing, relative={}, pairs={}).result([], wanted)
-        if pair is not None:
-            comparing.table(pair)
-        if counted is not None:
-            number = _COUNTS // len(tables) + (place < _COUNTS % len(tables))
-            comparing.counts(counted, number, np.random.default_rng((_SEED, place)))
+            return replace(comparing, pairs={}).result([], wanted)
+        comparing.table(pair)
     for names in wanted:
         comparing.table(names)
     return comparing.result(pairs, wanted)
@@ -340,14 +310,12 @@ class _Comparing:
     release: MarginalModel
     yardsticks: Mapping[str, MarginalModel]
     errors: dict[tuple[str, ...], dict[str, float]] = field(default_factory=dict)
-    relative: dict[str, list[FloatArray]] = field(default_factory=dict)
     pairs: dict[tuple[str, ...], PairCompared] = field(default_factory=dict)
     cells: int = 0
     """Laid out so far, of tables of two attributes."""
 
     def __post_init__(self) -> None:
         self.models: dict[str, MarginalModel] = {_RELEASE: self.release, **self.yardsticks}
-        self.places = {name: _places(hierarchy) for name, hierarchy in self.cube.domain.items()}
         self.bases: dict[tuple[str, str], Basis] = dict(pairs_in(self.release, self.release.finest_levels))
 
     def table(self, names: tuple[str, ...]) -> None:
@@ -364,23 +332,6 @@ class _Comparing:
                 data = self.cube.table(mask)
                 self.errors[names] = {name: total_variation(data, model) for name, model in self.models.items()}
 
-    def counts(self, names: tuple[str, ...], number: int, rng: np.random.Generator) -> None:
-        mask = self.cube.domain.mask(dict.fromkeys(names, 0))
-        if not self.cube.total or not self.cube.holds(mask):
-            return
-        places = {name: place for name in names if (place := self.places[name]) is not None}
-        table = self.cube.table(mask)
-        widest = max(len(table), *(self.cube.domain.hierarchy(name).size(0) for name in names))
-        block = max(_LOOKED_AT // widest, 1)
-        for start in range(0, number, block):
-            asked = random_counts(table, min(block, number - start), places, rng)
-            try:
-                errors = {name: asked.relative_errors(model) for name, model in self.models.items()}
-            except TooManyCellsError:
-                return
-            for name, error in errors.items():
-                self.relative.setdefault(name, []).append(error)
-
     def result(self, pairs: Sequence[tuple[str, ...]], wanted: Sequence[tuple[str, ...]]) -> Comparison:
         index, attributes = self.cube.domain.index, self.cube.domain.attributes
 
@@ -389,15 +340,12 @@ class _Comparing:
             known = {table: self.errors[table][name] for table in ordered if table in self.errors}
             return TableErrors(known, number - len(known), drawn)
 
-        every, relative = comb(len(attributes), 2), {name: np.concatenate(e) for name, e in self.relative.items()}
+        every = comb(len(attributes), 2)
         asked = {tuple(sorted(names, key=index)) for names in wanted}
         accuracies = {
             name: Accuracy(
                 errors(name, combinations(attributes, 1), len(attributes)),
                 errors(name, pairs, every, drawn=0 < len(pairs) < every),
-                CountErrors(float(np.quantile(known, 0.5)), float(np.quantile(known, 0.9)), len(known))
-                if (known := relative.get(name)) is not None
-                else CountErrors(),
                 errors(name, asked, len(asked)),
             )
             for name in self.models
@@ -442,12 +390,3 @@ class _Comparing:
     def _with_values(self, name: str) -> IndexArray:
         labels = self.cube.domain.hierarchy(name).labels[0]
         return np.array([code for code, label in enumerate(labels) if label != MISSING], dtype=np.intp)
-
-
-def _places(hierarchy: Hierarchy) -> IndexArray | None:
-    labels = hierarchy.labels[0]
-    ordered = in_natural_order(label for label in labels if label != MISSING)
-    if ordered is None or len(labels) < 2:
-        return None
-    place = {label: number for number, label in enumerate(ordered, 1)}
-    return np.array([place.get(label, 0) for label in labels], dtype=np.intp)

@@ -16,7 +16,7 @@ import numpy as np
 from marginals.arguments import number, takes, whole
 from marginals.conditions import Where
 from marginals.errors import InputError
-from marginals.estimates import Rows, Unjudged, marked
+from marginals.estimates import MeantRows, Unjudged, marked
 from marginals.say.answers import answer_lines
 from models.errors import TimeOverError
 from models.graphs.basis import CERTAIN, Basis, BasisKind
@@ -232,7 +232,7 @@ def _without_rounding(number: float) -> float:
 
 def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
     """Return the number of rows that a condition means. seconds: of programs where bounds are not proven to be sharp."""
-    rows = Rows.of(model, where)
+    rows = MeantRows.of(model, where)
 
     def ask(table: MarginalModel) -> float:
         return table.expected_in(rows.estimated)

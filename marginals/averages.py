@@ -7,10 +7,10 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from math import inf, nan, prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from marginals.answers import Answer, Bounds, Of, answer, frame_of
 from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Rows, as_margin, basis_in
+from marginals.estimates import Attributes, MeantRows, as_margin, basis_in
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import LabelNumbers, Range
@@ -46,7 +46,7 @@ Limits = tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Scale:
+class NumberScale:
     """Numbers of the values of an attribute, where labels do not say all.
 
     values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
@@ -98,8 +98,8 @@ class Amounts:
     """An attribute of some rows as numbers: how many rows have each published value, and which numbers these are."""
 
     attribute: str
-    rows: Rows
-    scale: Scale
+    rows: MeantRows
+    scale: NumberScale
 
     @property
     def model(self) -> MarginalModel:
@@ -301,32 +301,29 @@ class Amounts:
         return 0
 
 
-@dataclass(frozen=True, eq=False)
-class Estimated:
+class Estimated(NamedTuple):
     """Distinct numbers, ascending, and how many rows are expected of each."""
 
     values: FloatArray
     rows: FloatArray
 
-    @property
-    def total(self) -> float:
-        """The sum over the rows."""
-        return float(self.values @ self.rows)
 
-    @property
-    def mean(self) -> float:
-        """The sum over the number of rows."""
-        return self.total / float(self.rows.sum())
-
-    def quantile(self, probability: float) -> float:
-        """The least value that so many of the rows do not exceed."""
-        shares = np.cumsum(self.rows) / self.rows.sum()
-        place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
-        return float(self.values[min(place, len(self.values) - 1)])
+def _total(estimated: Estimated) -> float:
+    return float(estimated.values @ estimated.rows)
 
 
-def _amounts(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Amounts:
-    return Amounts(known_attribute(model.domain, attribute), Rows.of(model, where), scale)
+def _mean(estimated: Estimated) -> float:
+    return _total(estimated) / float(estimated.rows.sum())
+
+
+def _quantile(probability: float, estimated: Estimated) -> float:
+    shares = np.cumsum(estimated.rows) / estimated.rows.sum()
+    place = int(np.searchsorted(shares * (1 + _ROUNDING), probability))
+    return float(estimated.values[min(place, len(estimated.values) - 1)])
+
+
+def _amounts(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), MeantRows.of(model, where), scale)
 
 
 def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], ValueRange | None]) -> Answer:
@@ -342,21 +339,21 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+def mean(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
     """Return the mean over the rows that a condition means. Raises InputError where none with a number is possible."""
     amounts = _amounts(model, attribute, where, scale)
-    return _answer(amounts, lambda estimated: estimated.mean, amounts.mean_range)
+    return _answer(amounts, _mean, amounts.mean_range)
 
 
-def total(model: MarginalModel, attribute: str, where: Where, scale: Scale) -> Answer:
+def total(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
     """Return the sum over the rows that a condition means; 0 where none is possible."""
     amounts = _amounts(model, attribute, where, scale)
     if (bounds := amounts.total_range()) == (0, 0):
         return Answer(0.0, amounts.basis, Bounds(0.0, 0.0, sharp=True))
-    return _answer(amounts, lambda estimated: estimated.total, lambda: bounds)
+    return _answer(amounts, _total, lambda: bounds)
 
 
-def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: Scale) -> "pd.DataFrame":
+def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: NumberScale) -> "pd.DataFrame":
     """Return the mean of each group of rows with the same values of some attributes, nan where no number is possible."""
     of_all, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
@@ -372,13 +369,13 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
         if amounts.mean_range() is None:
             answers.append(Answer(nan, CERTAIN, Bounds(nan, nan, sharp=True)))
         else:
-            answers.append(_answer(amounts, lambda estimated: estimated.mean, amounts.mean_range))
+            answers.append(_answer(amounts, _mean, amounts.mean_range))
     labels = index(model.domain, margin, dict(zip(margin, np.array(groups).T)))
     return frame_of(answers, labels)
 
 
 def quantile(
-    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: Scale
+    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: NumberScale
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
     import pandas as pd
@@ -386,7 +383,7 @@ def quantile(
     amounts = _amounts(model, attribute, where, scale)
 
     def range_(q: float) -> Answer:
-        return _answer(amounts, lambda estimated: estimated.quantile(q), lambda: amounts.quantile_range(q))
+        return _answer(amounts, partial(_quantile, q), lambda: amounts.quantile_range(q))
 
     if not isinstance(probability, Sequence | np.ndarray):
         return range_(float(probability))

@@ -13,7 +13,7 @@ import numpy as np
 from marginals.answers import Answer, Bounds, Of, answer, frame_of, weakest
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import Rows, basis_in, listed
+from marginals.estimates import MeantRows, basis_in, listed
 from marginals.published_values import meanings
 from marginals.tables.attribute import MISSING
 from marginals.tables.intervals import names_missing
@@ -38,10 +38,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False)
-class _Groups:
+class _ComparedGroups:
     """Some rows, a group of them, another one (None: everybody else), and an outcome; leaves_out: rows without a value."""
 
-    rows: Rows
+    rows: MeantRows
     outcome: Mapping[str, Meaning]
     group: Mapping[str, Meaning]
     against: Mapping[str, Meaning] | None = None
@@ -54,7 +54,9 @@ class _Groups:
             )
 
     @classmethod
-    def of(cls, model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "_Groups":
+    def of(
+        cls, model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
+    ) -> "_ComparedGroups":
         having, inside = (meanings(model.domain, model.finest_levels, condition) for condition in (outcome, group))
         other = None if against is None else meanings(model.domain, model.finest_levels, against)
         if not having or not inside or other == {}:
@@ -64,25 +66,25 @@ class _Groups:
                 f"the outcome and the group are of different attributes, not both of {listed(sorted(alike))}"
             )
         known = {**_known(model, having), **(_known(model, inside) if other is None else {})}
-        groups = cls(Rows.of(model, where).and_of(known), having, inside, other, bool(known))
+        groups = cls(MeantRows.of(model, where).and_of(known), having, inside, other, bool(known))
         _require_possible(groups.first, "of the group")
         _require_possible(groups.second, "of the other group")
         _require_possible(groups.rows.and_of(having), "with the outcome")
         return groups
 
     @property
-    def first(self) -> Rows:
+    def first(self) -> MeantRows:
         return self.rows.and_of(self.group)
 
     @property
-    def second(self) -> Rows:
+    def second(self) -> MeantRows:
         return self.rows.and_of(_negated(self.group) if self.against is None else self.against)
 
-    def without(self, rows: Rows) -> Rows | None:
+    def without(self, rows: MeantRows) -> MeantRows | None:
         return rows.and_of(_negated(self.outcome)) if len(self.outcome) == 1 else None
 
     def bounds(self) -> FloatArray:
-        def split(rows: Rows, most: ValueRange | None = None) -> tuple[ValueRange, ValueRange, ValueRange]:
+        def split(rows: MeantRows, most: ValueRange | None = None) -> tuple[ValueRange, ValueRange, ValueRange]:
             whole = _range(rows)
             return _range(rows.and_of(self.outcome)), _range(self.without(rows), most or whole), whole
 
@@ -113,7 +115,7 @@ class _Groups:
             for attribute, meaning in conditions.items():
                 asked[attribute] = _two_groups(self.rows, attribute, meaning)
         if self.against is not None:
-            both = Rows(model, {a: self.group[a] | self.against[a] for a in self.group if a in self.against})
+            both = MeantRows(model, {a: self.group[a] | self.against[a] for a in self.group if a in self.against})
             for attribute in {**self.group, **self.against}:
                 among = {attribute: both.meanings[attribute]} if attribute in both.meanings else {}
                 meaning = self.group[attribute] if among else {**self.group, **self.against}[attribute]
@@ -137,11 +139,11 @@ def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str,
     return known
 
 
-def _are_shown(*parts: Rows) -> bool:
+def _are_shown(*parts: MeantRows) -> bool:
     return all(rows.surely.is_shown({}) and rows.possibly.is_shown({}) for rows in parts)
 
 
-def _require_possible(rows: Rows, which: str) -> None:
+def _require_possible(rows: MeantRows, which: str) -> None:
     if not all(meaning.possibly.any() for meaning in rows.meanings.values()):
         raise InputError(
             f"where excludes the rows {which}, so there is nothing to compare: where= says which rows of both groups are "
@@ -149,7 +151,7 @@ def _require_possible(rows: Rows, which: str) -> None:
         )
 
 
-def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
+def _two_groups(rows: MeantRows, attribute: str, meaning: Meaning) -> Distinction:
     model = rows.model
     hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
     inside = meaning.surely | meaning.cut
@@ -159,7 +161,7 @@ def _two_groups(rows: Rows, attribute: str, meaning: Meaning) -> Distinction:
     return Distinction(NO_LEVEL, told.separating_level) if meaning.cut.any() else told
 
 
-def _range(rows: Rows | None, otherwise: ValueRange | None = None) -> ValueRange:
+def _range(rows: MeantRows | None, otherwise: ValueRange | None = None) -> ValueRange:
     if rows is None:
         assert otherwise is not None
         return ValueRange(0, otherwise.upper)
@@ -171,13 +173,13 @@ def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | 
     """Return how a group differs from another one, by default everybody else, in an outcome: three answers."""
     import pandas as pd
 
-    groups = _Groups.of(model, outcome, group, against, where)
+    groups = _ComparedGroups.of(model, outcome, group, against, where)
     basis, names = groups.basis(), ["odds ratio", "risk ratio", "risk difference"]
     answers = [_compared(groups, basis, by) for by in (ODDS_RATIO, RISK_RATIO, RISK_DIFFERENCE)]
     return frame_of(answers, pd.Index(names))
 
 
-def _compared(groups: _Groups, basis: Basis, comparison: Effect) -> Answer:
+def _compared(groups: _ComparedGroups, basis: Basis, comparison: Effect) -> Answer:
     def bounds() -> Bounds:
         found = groups.bounds()
         ends = extremes(found, comparison)
@@ -191,7 +193,7 @@ def share(model: MarginalModel, part: Where, where: Where) -> Answer:
     meant = meanings(model.domain, model.finest_levels, part)
     if not meant:
         raise InputError('a share is that of the rows with some values, such as "diagnosis=Flu"')
-    all_rows = Rows.of(model, where)
+    all_rows = MeantRows.of(model, where)
     rows = all_rows.and_of(known := _known(model, meant))
     inside = rows.and_of(meant)
     whole, within = _range(rows), _range(inside)

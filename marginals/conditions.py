@@ -30,7 +30,6 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import islice
@@ -61,7 +60,7 @@ Operand: TypeAlias = "Column | Constant"
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Inequality:
     """Comparison of two values by ==, <, <=, > or >=; one of them is of a column."""
 
     left: Operand
@@ -106,7 +105,7 @@ class Disjunction:
     terms: "tuple[Formula, ...]"
 
 
-Atom: TypeAlias = Comparison | Membership | Choice
+Atom: TypeAlias = Inequality | Membership | Choice
 Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
 
 
@@ -124,7 +123,7 @@ def atoms(formula: Formula) -> Iterator[Atom]:
 
 def operands(atom: Atom) -> tuple[Operand, ...]:
     """Return the columns and constants of an atom."""
-    if isinstance(atom, Comparison):
+    if isinstance(atom, Inequality):
         return (atom.left, atom.right)
     return (atom.column, *atom.values) if isinstance(atom, Membership) else (atom.column,)
 
@@ -243,19 +242,12 @@ class _Reader:
 
     def formula(self) -> Formula:
         try:
-            try:
-                return self._formula(self._parsed(any_name=False))
-            except InputError as error:
-                problem = error
-            with suppress(InputError):
-                return self._formula(self._parsed(any_name=True))
+            return self._formula(self._parsed())
         except (RecursionError, MemoryError):
             raise self._too_deep() from None
-        raise problem
 
-    def _parsed(self, *, any_name: bool) -> ast.expr:
-        self._marked.clear()
-        source = "".join(self._pieces(any_name)).strip()
+    def _parsed(self) -> ast.expr:
+        source = "".join(self._pieces()).strip()
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("error")  # backslashes that escape nothing
@@ -263,14 +255,14 @@ class _Reader:
         except (SyntaxError, ValueError, Warning):
             raise self._unreadable() from None
 
-    def _pieces(self, any_name: bool) -> Iterator[str]:
+    def _pieces(self) -> Iterator[str]:
         place, begins, deep, negated = 0, True, 0, 0
         while place < len(self._text):
             if begins and (choice := self._choice(place)) is not None:
                 yield self._mark(choice[0])
                 place, begins, negated = choice[1], False, 0
                 continue
-            if any_name and (name := self._name(place)) is not None:
+            if (name := self._name(place)) is not None:
                 yield self._mark(Column(name))
                 place, begins, negated = place + len(name), False, 0
                 continue
@@ -336,7 +328,7 @@ class _Reader:
             raise self._unreadable()
         if not isinstance(first, Column) and not isinstance(second, Column):
             raise self._refusal("compares constants with each other; compare columns with constants")
-        comparison = Comparison(first, _SIGNS[type(sign)], second)
+        comparison = Inequality(first, _SIGNS[type(sign)], second)
         return Negation(comparison) if isinstance(sign, ast.NotEq) else comparison
 
     def _operand(self, node: ast.expr) -> Operand:

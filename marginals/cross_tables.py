@@ -7,7 +7,7 @@ import numpy as np
 
 from marginals.conditions import Where
 from marginals.errors import InputError
-from marginals.estimates import Attributes, Rows, as_margin, categories, cells_of, free_name, marked
+from marginals.estimates import Attributes, MeantRows, as_margin, categories, cells_of, free_name, marked
 from marginals.tables.intervals import numbers_at
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray
 from models.graphs.basis import CERTAIN, Basis, BasisKind
@@ -39,7 +39,7 @@ def table(
     down, across = as_margin(model, rows), as_margin(model, columns)
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
-    margin, meant = {**down, **across}, Rows.of(model, where)
+    margin, meant = {**down, **across}, MeantRows.of(model, where)
     if not margin:
         raise InputError(
             'a table is of attributes, such as release.table("age", "sex"); release.count() counts all rows'
@@ -77,7 +77,7 @@ def table(
     return marked(frame, basis)
 
 
-def _possible(meant: Rows, margin: Mapping[str, int]) -> Cells:
+def _possible(meant: MeantRows, margin: Mapping[str, int]) -> Cells:
     places = np.nonzero(meant.by(margin).upper)
     return Cells.of(meant.model.domain, margin, dict(zip(margin, places)), np.ones(len(places[0])))
 
@@ -116,7 +116,9 @@ def _shares_of(counts: FloatArray, groups: IndexArray | None) -> FloatArray:
     return np.asarray(counts / np.bincount(groups, counts)[groups])
 
 
-def _bounds(meant: Rows, down: Mapping[str, int], across: Mapping[str, int], normalize: str | None) -> MarginBounds:
+def _bounds(
+    meant: MeantRows, down: Mapping[str, int], across: Mapping[str, int], normalize: str | None
+) -> MarginBounds:
     found = meant.by({**down, **across})
     if normalize is None:
         return found
@@ -129,7 +131,7 @@ def _bounds(meant: Rows, down: Mapping[str, int], across: Mapping[str, int], nor
 
 
 def _share_bounds(
-    meant: Rows,
+    meant: MeantRows,
     down: Mapping[str, int],
     across: Mapping[str, int],
     summed: int | None,

@@ -80,7 +80,7 @@ def simulate_census(rng: np.random.Generator, rows: int = 24_000) -> pd.DataFram
 
 
 def census_hierarchies() -> dict[str, list[tuple[str, ...]]]:
-    """For each attribute that needs a hierarchy file, its rows `value, level1, ..., *`."""
+    """Return the rows `value, level1, ..., *` of each attribute that needs a hierarchy file."""
     return {name: list(map(tuple, rows)) for name, rows in _weights()["hierarchies"].items()}
 
 
@@ -119,6 +119,6 @@ def _odds(table: str, is_woman: BoolArray, urbanity: FloatArray) -> FloatArray:
 
 
 def _draw(rng: np.random.Generator, weights: FloatArray) -> IndexArray:
-    """One column for each row, with probability proportional to its weight: the first of racing exponential clocks."""
+    """Draw a column for each row, with probability proportional to its weight: the first of racing exponential clocks."""
     winners: IndexArray = (weights / rng.standard_exponential(weights.shape)).argmax(axis=1)
     return winners

@@ -130,7 +130,7 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class MeantRows:
     """The rows that a condition means: surely, and possibly, where it cannot be judged of some published values.
 
     meanings: by attribute. A range that cuts through a published value means some of that value's rows.
@@ -140,14 +140,14 @@ class Rows:
     meanings: Mapping[str, Meaning]
 
     @classmethod
-    def of(cls, model: MarginalModel, where: Where) -> "Rows":
+    def of(cls, model: MarginalModel, where: Where) -> "MeantRows":
         """Of a condition on some attributes. Raises InputError for what is none."""
         return cls(model, meanings(model.domain, model.finest_levels, where))
 
-    def and_of(self, others: Mapping[str, Meaning]) -> "Rows":
+    def and_of(self, others: Mapping[str, Meaning]) -> "MeantRows":
         """Those of these rows that more is meant of."""
         both = {a: self.meanings[a] & meaning if a in self.meanings else meaning for a, meaning in others.items()}
-        return Rows(self.model, {**self.meanings, **both})
+        return MeantRows(self.model, {**self.meanings, **both})
 
     @cached_property
     def surely(self) -> Box:
@@ -195,7 +195,7 @@ class Rows:
         """The values that the condition cannot be judged of and that rows may have which meet all other conditions."""
         found = []
         for attribute, meaning in self.meanings.items() if self.is_in_doubt else ():
-            rows = Rows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
+            rows = MeantRows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
             if meaning.unjudged.any() and (most := rows.bounds().upper):
                 labels = self.model.domain.hierarchy(attribute).labels[0]
                 values = tuple(labels[code] for code in np.flatnonzero(meaning.unjudged))
@@ -225,7 +225,7 @@ class Rows:
         return basis_in(self.model, self.distinctions(levels))
 
 
-def cells_of(model: MarginalModel, margin: Mapping[str, int], rows: "Rows") -> Cells:
+def cells_of(model: MarginalModel, margin: Mapping[str, int], rows: "MeantRows") -> Cells:
     """The cells of a margin that some rows can be in: counted where a table shows them, otherwise expected."""
     domain, cube = model.domain, model.collection.cube
     published = domain.margin(mask := domain.mask(margin))
@@ -278,8 +278,6 @@ def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator", *, base_v
 
     base_values: of all attributes, at base values, drawn evenly among those under the published value.
     """
-    if rows < 0:
-        raise InputError(f"a sample has 0 rows or more, not {rows}")
     return _rows(model, model.draw(rows, rng), rows, rng, base_values)
 
 

@@ -1,7 +1,7 @@
 """A small table to try things on, and a release of it: 48 people, none of whom exists.
 
-`frame` are its rows as a DataFrame, `attributes` what its columns are, `table` its rows counted, `publication` what
-`publish` makes of it, and `release` the two small tables of counts in that.
+`frame` has its rows and `attributes` describes its columns; `table` counts the rows. `publication` is the result of
+`publish`, and `release` has its two small tables of counts.
 
 >>> from marginals.example import release, table
 >>> table
@@ -32,23 +32,19 @@ _PEOPLE = {
     ("52", "Female", "Flu"): 3,
     ("59", "Male", "Gout"): 6,
 }
-"""How many people there are of an age, sex and diagnosis."""
+"""People of an age, sex and diagnosis."""
 
 frame = pd.DataFrame([p for p, n in _PEOPLE.items() for _ in range(n)], columns=["age", "sex", "diagnosis"])
-"""The rows."""
 
 attributes = {
     "age": Attribute("quasi-identifier", Hierarchy.from_intervals(["20", "59"], [10, 20]), labels="public"),
     "sex": Attribute("quasi-identifier"),
     "diagnosis": Attribute("sensitive"),
 }
-"""What its columns are."""
 
 table = read_table(frame, attributes)
-"""The rows, counted."""
 
 publication = publish(table, Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2))
-"""What is published of them, tables of two columns each, and what their steward is told."""
+"""Tables of two columns each, with the report for the steward."""
 
 release = publication.release
-"""What readers have of it."""

@@ -9,6 +9,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -48,15 +49,13 @@ def allowed(mode: int) -> int:
 
 
 def _umask() -> int:
-    try:  # another thread may need it meanwhile, so it is not changed where Linux tells it
-        return next(int(line[6:], 8) for line in _STATUS.read_text().splitlines() if line.startswith("Umask:"))
-    except (OSError, StopIteration, ValueError):
+    with _UMASK:  # the system tells it to whoever sets it
         mask = os.umask(0o077)
         os.umask(mask)
         return mask
 
 
-_STATUS = Path("/proc/self/status")
+_UMASK = threading.Lock()
 
 
 def made_folder(folder: Path, mode: int = PUBLIC) -> None:
@@ -271,34 +270,15 @@ _OPEN_FILES = Path("/proc/self/fd")
 """Folder in which Linux lets a process open again what it has open, so that libraries that ask for a path can use it."""
 
 
-def are_possible() -> bool:
-    """Return whether this machine has files without a name that can be opened by a path."""
-    return sys.platform == "linux" and _OPEN_FILES.is_dir()
-
-
-@contextmanager
-def in_memory() -> Iterator[Path]:
-    """A file in memory, by a path that this process can open meanwhile. Raises OSError where there is none."""
-    with _opened(lambda: os.memfd_create("marginals")) as path:
-        yield path
-
-
 @contextmanager
 def on_disk(folder: Path | None = None) -> Iterator[Path]:
     """A file on the disk of a folder, by default of the temporary one, by a path that this process can open meanwhile.
 
     Raises OSError where there is none, or the disk has only files with names.
     """
-    place = tempfile.gettempdir() if folder is None else folder
-    with _opened(lambda: os.open(place, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)) as path:
-        yield path
-
-
-@contextmanager
-def _opened(descriptor_of: Callable[[], int]) -> Iterator[Path]:
-    if not are_possible():
+    if sys.platform != "linux" or not _OPEN_FILES.is_dir():
         raise OSError("there are no files without a name here")
-    descriptor = descriptor_of()
+    descriptor = os.open(folder or tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         yield _OPEN_FILES / str(descriptor)
     finally:

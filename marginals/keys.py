@@ -48,6 +48,7 @@ REPLACED: Mapping[str, str] = {
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",
+    "population.bayes_optimal": 'diversity = "bayes-optimal:rho1,rho2" bounds beliefs by the shares among all rows',
     "risk.clusters": "risk --utility finds the best disclosure whatever attributes depend on; leave it out",
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }

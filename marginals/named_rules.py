@@ -123,10 +123,6 @@ class NamedRule:
     """Rule by its name, with its demands of a release. unchecked: demands of the source that no check covers.
 
     A rule never changes under its name: an agency's new number is a new rule.
-
-    >>> rule = named_rule("cms-11")
-    >>> [(demand.key, demand.value) for demand in rule.demands]
-    [('min_cell', 11)]
     """
 
     name: str

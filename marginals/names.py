@@ -47,19 +47,7 @@ _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "ho
 
 
 def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
-    """Return the name of a level: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`.
-
-    >>> level_name("age", Hierarchy.from_intervals(["20"], [5, 10]), 2)
-    '10-year bands'
-    >>> level_name("size", Hierarchy.from_intervals(["20"], [5, 10]), 1)
-    'bands of 5'
-    >>> level_name("bmi", Hierarchy.from_decimal_intervals([Decimal(20)], [Decimal("2.5"), Decimal(5)]), 2)
-    'bands of 5'
-    >>> [level_name("seen", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), level) for level in (0, 1, 2)]
-    ['months', 'years', 'decades']
-    >>> level_name("postcode", Hierarchy.from_prefixes(["14850", "13063"], [3]), 1)
-    'first 3 characters'
-    """
+    """Return the name of a level: "20-year bands", "first 3 characters", "3 groups"; "nothing" for that of `*`."""
     return level_names(attribute, hierarchy)[level]
 
 

@@ -39,22 +39,22 @@ ANALYSABLE = (BasisKind.PUBLISHED.value, BasisKind.SUPPORTED.value)
 class ShownPair:
     """Two attributes, each at its finest published level.
 
-    kind: one of `models.graphs.basis.BasisKind`, or `UNPUBLISHED`. shown: both in words, with the finest levels at which one
+    kind: one of `models.graphs.basis.BasisKind`, or `UNPUBLISHED`. words: both in words, with the finest levels at which one
     table shows them, where one does. is_linked: whether other tables link two that are assumed.
     """
 
     names: tuple[str, str]
     kind: str
-    shown: str = ""
+    words: str = ""
     is_linked: bool = False
 
 
 @dataclass(frozen=True)
 class PairsShown:
-    """Pairs of the attributes of a release. listed: empty if there are too many."""
+    """Pairs of the attributes of a release. pairs: empty if there are too many."""
 
     attributes: tuple[str, ...]
-    listed: tuple[ShownPair, ...]
+    pairs: tuple[ShownPair, ...]
     numbers: Mapping[str, int]
 
     @property
@@ -65,11 +65,11 @@ class PairsShown:
     @cached_property
     def kinds(self) -> Mapping[tuple[str, str], str]:
         """The kinds of the pairs that are listed, both ways round."""
-        return {names: pair.kind for pair in self.listed for names in (pair.names, pair.names[::-1])}
+        return {names: pair.kind for pair in self.pairs for names in (pair.names, pair.names[::-1])}
 
     def of_kind(self, kind: str) -> tuple[ShownPair, ...]:
         """The pairs of a kind that are listed."""
-        return tuple(pair for pair in self.listed if pair.kind == kind)
+        return tuple(pair for pair in self.pairs if pair.kind == kind)
 
     @property
     def description(self) -> str:
@@ -93,13 +93,13 @@ def pairs_shown(collection: Collection) -> PairsShown:
     part = {name: {name} for name in domain.attributes}
     for a, b in (pair for pair, basis in bases.items() if basis):
         part |= dict.fromkeys(part[a] | part[b], part[a] | part[b])
-    listed = tuple(
+    pairs = tuple(
         ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
         if pair in bases
         else ShownPair(pair, kind)
         for pair, kind in kinds.items()
     )
-    return PairsShown(domain.attributes, listed, numbers)
+    return PairsShown(domain.attributes, pairs, numbers)
 
 
 def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:

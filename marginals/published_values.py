@@ -23,11 +23,11 @@ from marginals.conditions import (
     AmbiguousWordError,
     Choice,
     Column,
-    Comparison,
     Conjunction,
     Constant,
     Disjunction,
     Formula,
+    Inequality,
     Labels,
     Meaning,
     Membership,
@@ -173,7 +173,7 @@ class _PublishedValues:
                 return self._any_value(column.name, map(self._labels(column.name).meaning_of, texts))
             case Membership(column=column, values=values):
                 return self._any_value(column.name, (self._equal(column.name, value) for value in values))
-            case Comparison():
+            case Inequality():
                 return self._compared(formula)
             case Conjunction(terms=terms):
                 return _all_of([self.meant(term) for term in terms])
@@ -196,7 +196,7 @@ class _PublishedValues:
         nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
         return {attribute: reduce(or_, found) if found else Meaning.certain(nothing)}
 
-    def _compared(self, comparison: Comparison) -> dict[str, Meaning]:
+    def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
         if not isinstance(left, Column):
             left, sign, right = right, _MIRRORED[sign], left
@@ -237,7 +237,7 @@ class _PublishedValues:
                 return _all_of([self._not(term) for term in terms])
         names = columns_of(term)
         if len(names) > 1:
-            if isinstance(term, Comparison):
+            if isinstance(term, Inequality):
                 self.meant(term)  # says what is wrong with it
             raise _of_several("not", names)
         [(name, inside)] = self.meant(term).items()

@@ -1,14 +1,11 @@
 """Accuracy of a model: total variation between tables, and errors of random counts."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from math import comb, prod
 
 import numpy as np
 
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
-from models.errors import DomainMismatchError, TooManyCellsError
+from models.arrays import FloatArray, IndexArray
+from models.errors import DomainMismatchError
 from models.inference.calibrated_tree import leaf_shares
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
@@ -111,93 +108,6 @@ def average_relative_error(base: ContingencyTable, anonymized: GeneralizedCells,
     estimated = answers(anonymized, queries)
     answered = true > 0
     return float(np.mean(np.abs(estimated - true)[answered] / true[answered])) if answered.any() else 0.0
-
-
-# Random counts: how many rows lie where two or three attributes have values like those of rows drawn at random.
-#
-# They are the questions by which releases of one table are compared: which they are depends on the table alone, not on
-# the levels that its attributes are generalized to.
-
-
-_CELLS = 1 << 21
-"""Largest number of cells of a model's table that is laid out."""
-
-
-@dataclass(frozen=True, eq=False)
-class RandomCounts:
-    """Counts of rows that have, in each of some attributes, one of some base values.
-
-    inside: by attribute whether a count is about a base value, shape (counts, base values). true: the counts, above 0.
-    """
-
-    inside: Mapping[str, BoolArray]
-    true: CountArray
-
-    def relative_errors(self, model: MarginalModel) -> FloatArray:
-        """Return `|expected - true| / true` of each count.
-
-        The model spreads rows evenly over the base values of a group. Raises TooManyCellsError if its table is too
-        large to be laid out, NotFittedError if it has none.
-        """
-        levels = {attribute: model.finest_levels[attribute] for attribute in self.inside}
-        if prod(model.domain.hierarchy(a).size(level) for a, level in levels.items()) > _CELLS:
-            raise TooManyCellsError(f"the table of {', '.join(levels)} has more than {_CELLS} cells")
-        expected = model.expected(levels)[None]
-        for attribute, level in levels.items():
-            hierarchy, inside = model.domain.hierarchy(attribute), self.inside[attribute]
-            above = hierarchy.lift(0, level)
-            order = np.argsort(above, kind="stable")
-            # Counts are added up fastest where the values of a group lie side by side.
-            first = np.searchsorted(above[order], np.arange(hierarchy.size(level)))
-            ordered = inside if np.array_equal(order, np.arange(len(order))) else inside[:, order]
-            share = np.add.reduceat(ordered, first, axis=1, dtype=np.int32) / hierarchy.leaf_counts(level)
-            expected = np.matmul(share[:, None, :], expected.reshape(len(expected), share.shape[1], -1))[:, 0]
-        return np.asarray(np.abs(expected.reshape(-1) - self.true) / self.true)
-
-
-def random_counts(
-    table: ContingencyTable, number: int, places: Mapping[str, IndexArray], rng: np.random.Generator
-) -> RandomCounts:
-    """Draw random counts of a table at base values; none of the true counts is 0.
-
-    Each count draws two rows. For an attribute with an order it covers all values from the first row's to the
-    second's. For other attributes it covers the value of the first row. places: by attribute with an order, the place
-    of each value, shape (base values,). Raises DomainMismatchError if the table is coarser or has no rows.
-    """
-    if not len(table) or any(table.margin.values()):
-        raise DomainMismatchError("counts are drawn from a table at base values that has rows")
-    cells = _by_labels(table)
-    first, second = cells[rng.choice(len(table), (2, number), p=table.counts[cells] / table.total)]
-    inside = {}
-    matches = np.ones((number, len(table)), dtype=np.bool_)
-    for attribute, codes in zip(table.attributes, table.codes):
-        place = places.get(attribute)
-        if place is None:
-            inside[attribute] = np.arange(table.domain.hierarchy(attribute).size(0)) == codes[first][:, None]
-        else:
-            ends = np.sort([place[codes[first]], place[codes[second]]], axis=0)
-            inside[attribute] = (place >= ends[0][:, None]) & (place <= ends[1][:, None])
-        matches &= inside[attribute][:, codes]
-    return RandomCounts(inside, matches @ table.counts)
-
-
-def random_tables(attributes: Sequence[str], most: int, rng: np.random.Generator) -> list[tuple[str, ...]]:
-    """Draw different pairs and triples of attributes, at most `most` of each kind."""
-    chosen: list[tuple[str, ...]] = []
-    for size in (2, 3):
-        number = min(most, comb(len(attributes), size))
-        sets: set[tuple[int, ...]] = set()
-        while len(sets) < number:
-            sets.add(tuple(sorted(rng.choice(len(attributes), size, replace=False).tolist())))
-        chosen += [tuple(attributes[place] for place in places) for places in sorted(sets)]
-    return chosen
-
-
-def _by_labels(table: ContingencyTable) -> IndexArray:
-    """Order the cells by their labels, so that the order does not depend on how values are numbered."""
-    labels = (np.array(table.domain.hierarchy(attribute).labels[0], dtype=object) for attribute in table.attributes)
-    ranks = (np.unique(of_attribute, return_inverse=True)[1] for of_attribute in labels)
-    return np.asarray(np.lexsort([rank[codes] for rank, codes in zip(ranks, table.codes)][::-1]), dtype=np.intp)
 
 
 def total_variation(data: ContingencyTable, model: MarginalModel) -> float:

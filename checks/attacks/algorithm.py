@@ -228,7 +228,7 @@ def level_told(
 # Additions: one more vertex or edge of the interaction graph.
 
 
-class Outcome(Enum):
+class Conclusion(Enum):
     """Conclusion from the refusal of one addition. The value is its name in JSON."""
 
     PROVES = "proves"
@@ -277,7 +277,7 @@ class Addition:
 
     margin: Margin
     added: Mapping[str, int]
-    outcome: Outcome
+    outcome: Conclusion
     candidate_classes: int = 0
     classes: int = 0
     counts_only: bool = True
@@ -306,7 +306,7 @@ class Refusals:
     unnamed: tuple[str, ...] = ()
     margins_not_examined: int = 0
 
-    def of(self, outcome: Outcome) -> tuple[Addition, ...]:
+    def of(self, outcome: Conclusion) -> tuple[Addition, ...]:
         """Return the additions with an outcome."""
         return tuple(addition for addition in self.additions if addition.outcome is outcome)
 
@@ -338,7 +338,7 @@ class _Possible:
             return (self.separator,)
         return self.separator | 1 << self.vertices[0], self.clique & ~(1 << self.vertices[0])
 
-    def addition(self, domain: Domain, outcome: Outcome, **fields: Any) -> Addition:
+    def addition(self, domain: Domain, outcome: Conclusion, **fields: Any) -> Addition:
         names = [domain.induced_attributes[vertex] for vertex in self.vertices]
         return Addition(domain.margin(self.clique), dict(names), outcome, **fields)  # of an attribute its finest step
 
@@ -401,14 +401,14 @@ def refusals(
 
 def _by_itself(rules: _Rules, one: _Possible, most: int) -> Addition:
     if note := rules.obstacle(one.clique):
-        return one.addition(rules.domain, Outcome.NOT_EXAMINED, note=note)
+        return one.addition(rules.domain, Conclusion.NOT_EXAMINED, note=note)
     if (worlds := _all_worlds(rules, one.clique, most)) is not None:
         refused_tables = _refused_in(rules, worlds, one)
         return _laid_out(rules.domain, one, refused_tables, *_in_common(rules, worlds, refused_tables[:1]))
     if not rules.beyond_counts(one.clique) and not rules.sensitive_in(one.separator):
         return _by_bounds(rules, one, most)
     note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
-    return one.addition(rules.domain, Outcome.NOT_EXAMINED, counts_only=False, note=note)
+    return one.addition(rules.domain, Conclusion.NOT_EXAMINED, counts_only=False, note=note)
 
 
 def _distinct(cells: Iterable[CertainRange]) -> tuple[CertainRange, ...]:
@@ -578,15 +578,15 @@ def _laid_out(domain: Domain, one: _Possible, refused_tables: _Judged, common: _
     telling = refused & ~nothing
     counts_only = bool(np.all(small[telling]))
     if note:
-        outcome = Outcome.NOT_EXAMINED
+        outcome = Conclusion.NOT_EXAMINED
     elif not refused.any():
-        outcome = Outcome.UNEXPLAINED
+        outcome = Conclusion.UNEXPLAINED
     elif refused.all():
-        outcome, counts_only = Outcome.ALWAYS, bool(small.all())
+        outcome, counts_only = Conclusion.ALWAYS, bool(small.all())
     elif ranges or values:
-        outcome = Outcome.PROVES
+        outcome = Conclusion.PROVES
     else:
-        outcome = Outcome.SOME if counts_only and telling.any() else Outcome.OPEN
+        outcome = Conclusion.SOME if counts_only and telling.any() else Conclusion.OPEN
     return one.addition(
         domain,
         outcome,
@@ -609,17 +609,17 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     candidates = np.unique(class_of[_can_be_small(lower, upper, least)])
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))
-    outcome, unexamined = Outcome.SOME, _coarser_margins(domain, margin) - 1
+    outcome, unexamined = Conclusion.SOME, _coarser_margins(domain, margin) - 1
     small: tuple[CertainRange, ...] = ()
     if _must_be_small(lower, upper, least).any():
-        outcome, unexamined = Outcome.ALWAYS, 0
+        outcome, unexamined = Conclusion.ALWAYS, 0
     elif not len(candidates):
-        outcome, unexamined = Outcome.UNEXPLAINED, 0
+        outcome, unexamined = Conclusion.UNEXPLAINED, 0
     elif len(candidates) == 1 and not nothing:
         in_class = cells[(class_of == candidates[0]) & (upper > 0)]
         if (worlds := _worlds_of(rules, in_class, {one.separator, *one.sides}, most)) is not None:
             small = tuple(_certain_ranges(worlds, _has_small(worlds, least), rules.least))
-            outcome = Outcome.PROVES if small else Outcome.SOME
+            outcome = Conclusion.PROVES if small else Conclusion.SOME
     return one.addition(
         domain,
         outcome,

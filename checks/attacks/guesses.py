@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -201,15 +202,24 @@ def likely_small(
     """
     domain, collection = model.domain, model.collection
     finest = {a: collection.finest_level(a) for a in attributes if collection.shows(a)}
+    # Of 100 attributes there are 160,000 combinations: those beyond the limits are counted only.
+    steps = {a: domain.mask({a: level}) for a, level in finest.items()}
+    tables = {
+        a: sum(1 << n for n, mask in enumerate(collection.masks) if not step & ~mask) for a, step in steps.items()
+    }
     firsts: list[FloatArray] = []
-    combined = (names for number in range(2, _ATTRIBUTES + 1) for names in combinations(finest, number))
     unread = cells = margins = ranked = 0
-    for margin in ({name: finest[name] for name in names} for names in combined):
-        if any(not domain.mask(margin) & ~mask for mask in collection.masks):
+    for names in (names for number in range(2, _ATTRIBUTES + 1) for names in combinations(finest, number)):
+        if reduce(and_, map(tables.__getitem__, names)):
             continue
+        margins += 1
+        if margins > _MOST_MARGINS or cells > _MOST_CELLS_IN_ALL or deadline.is_over:
+            unread += 1
+            continue
+        margin = {name: finest[name] for name in names}
         size = domain.size(margin)
-        cells, margins = cells + size, margins + 1
-        if deadline.is_over or size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL or margins > _MOST_MARGINS:
+        cells += size
+        if size > _MOST_CELLS or cells > _MOST_CELLS_IN_ALL:
             unread += 1
             continue
         try:

@@ -368,7 +368,7 @@ class Knowledge:
         if cells is None:
             return iter(())
         if not self.source.tables_met:
-            self.source.extreme(np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
+            self.source.extreme(cells, np.zeros(len(cells), dtype=np.bool_), 1, _FIRST_SECONDS, self.source.deadline)
         return map(cells.cells.with_counts, list(self.source.tables_met))
 
     @cached_property

@@ -346,9 +346,6 @@ def entropy_is_at_least(weights: Sequence[Fraction | int], effective: Fraction) 
     """Decide exactly whether the entropy of a distribution is at least ln(effective).
 
     weights: nonnegative, not all zero, in any scale. effective: positive.
-
-    >>> entropy_is_at_least([1, 1, 1, 1, 4], Fraction(4))
-    True
     """
     scale = lcm(*(Fraction(w).denominator for w in weights))
     integers = [int(w * scale) for w in weights if w > 0]

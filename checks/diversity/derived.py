@@ -175,13 +175,6 @@ def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
 
     None if that cannot be decided exactly: for a criterion that bounds neither the most frequent shares nor those of
     certain values.
-
-    >>> from checks.diversity.criteria import Distinct
-    >>> two_of_people = of_people(Distinct(2), 3)
-    >>> two_of_people.decide([3, 6]), two_of_people.decide([4, 4, 5])
-    (False, False)
-    >>> two_of_people.decide([3, 3, 3, 3])
-    True
     """
     if rows_per_person == 1:
         return diversity

@@ -161,9 +161,6 @@ def stated_diversity(text: str) -> Diversity:
     itself.
 
     Its demand is then undecided, whatever the files say.
-
-    >>> stated_diversity("somebodys:4"), stated_diversity("entropy:6") == parse_diversity("entropy:6")
-    (Uninstalled(text='somebodys:4'), True)
     """
     if not isinstance(text, str):
         raise CriterionError(f'a diversity is a text such as "entropy:6", not {type(text).__name__}')

@@ -513,9 +513,6 @@ class Odds(Diversity):
     covers harmless values only.
 
     rows_per_person: most rows of each person; then the bounds are those of people.
-
-    >>> Odds(Fraction(3), Fraction(10)).bound(Fraction(1, 5))
-    Fraction(43, 100)
     """
 
     times: Fraction

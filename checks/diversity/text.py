@@ -15,13 +15,7 @@ _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,30}|/[0-9]{1,12})?")
 
 
 def numbers(text: str) -> list[Fraction]:
-    """Read whole, decimal or fractional numbers between commas exactly; empty if a part is no number.
-
-    >>> numbers("2.8, 4"), numbers("1e9"), numbers("")
-    ([Fraction(14, 5), Fraction(4, 1)], [], [])
-    >>> numbers(str(1 / 3)) < numbers("1/3")  # a decimal is what it says, and this one is less than a third
-    True
-    """
+    """Read whole, decimal or fractional numbers between commas exactly; empty if a part is no number."""
     parts = [part.strip() for part in text.split(",")]
     try:
         return [Fraction(part) for part in parts] if all(map(_NUMBER.fullmatch, parts)) else []
@@ -76,11 +70,7 @@ _BARE = re.compile(r"[\w-]+( [\w-]+)*")
 
 
 def spelled_labels(labels: Sequence[str]) -> str:
-    """Join labels by commas, with quotes where a label could be misread; a quote within quotes is doubled.
-
-    >>> print(spelled_labels(["healthy", "of age", "flu, cold"]))
-    healthy, "of age", "flu, cold"
-    """
+    """Join labels by commas, with quotes where a label could be misread; a quote within quotes is doubled."""
     plain = (_BARE.fullmatch(label) and not _CLAUSE.search(label) for label in labels)
     return ", ".join(
         label if is_plain else '"{}"'.format(label.replace('"', '""')) for label, is_plain in zip(labels, plain)
@@ -106,11 +96,7 @@ def _labels(text: str) -> tuple[str, ...]:
 
 
 def split_left_out(text: str) -> tuple[str, tuple[str, ...]]:
-    """Split `leaving out LABELS` from the end of a criterion's text; no labels if it does not end so.
-
-    >>> split_left_out("entropy:6 leaving out missing"), split_left_out("entropy:6")
-    (('entropy:6', ('missing',)), ('entropy:6', ()))
-    """
+    """Split `leaving out LABELS` from the end of a criterion's text; no labels if it does not end so."""
     plain, mark, behind = _masked(text).rpartition(f" {LEAVING_OUT} ")
     labels = _labels(text[len(text) - len(behind) :]) if mark else ()
     return (text[: len(plain)], labels) if labels else (text, ())
@@ -163,9 +149,6 @@ class Grammar:
         """Read the fields that numbers and clauses set; None for a text of another form.
 
         Raises CriterionError for recursive diversity in the form of KG06 with l = 1 and a c below 1.
-
-        >>> Grammar((Number("l", 1),), (LABELS_MAY_DISCLOSE,)).read('3 may disclose healthy, "of age"')
-        {'l': Fraction(3, 1), 'may_disclose': ('healthy', 'of age')}
         """
         clause_of = {clause.words: clause for clause in self.clauses}
         clause_words = "|".join(words for words, clause in clause_of.items() if clause.value is not None)

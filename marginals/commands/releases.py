@@ -485,7 +485,7 @@ _EXACT, _SECONDS = "exact", 100.0
 """The word for as many rows as were counted, with every published count, and the seconds to find them."""
 
 
-class _Rows(click.IntRange):
+class _NumberOfRows(click.IntRange):
     name = "NUMBER|exact"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -499,7 +499,7 @@ class _Rows(click.IntRange):
     "--rows",
     default=1000,
     show_default=True,
-    type=_Rows(0, _MOST_ROWS),
+    type=_NumberOfRows(0, _MOST_ROWS),
     help="Number of rows; exact: as many as were counted, with every published count.",
 )
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0), help="The same seed gives the same rows.")

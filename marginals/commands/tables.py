@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from marginals.publishing.searching import Progress
     from marginals.recoding.lattice import LatticeResult
     from marginals.recoding.local_recoding import LocalRecoding
-    from marginals.tables.layout import Header
     from marginals.tables.table import Table
 
 
@@ -280,7 +279,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 @click.option(
     "--person", metavar="NAME,NAME", help="The column that says whose row it is, or several that do together."
 )
-@click.option("--header", metavar="LINE", help="The line that names the columns, from 1, or two: 3,4.")
+@click.option("--header", metavar="LINE", type=click.IntRange(1), help="The line that names the columns, from 1.")
 @click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
     "--preset",
@@ -320,7 +319,7 @@ def init(
 
     out = target.path or Path("release.toml")
     sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header, person = _header_lines(options["header"]), options["person"]
+    header, person = options["header"], options["person"]
     people = () if person is None else _named(person) or ("",)
     chosen = Choices(
         sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
@@ -344,44 +343,33 @@ def init(
         answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
         print_json(answer | {name: value for name, value in more.items() if value})
         return
-    print_lines(_init_lines(config) if verbose else _init_short(config, table.name))
+    print_lines(_init_lines(config, table.name, verbose=verbose))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
     click.echo(f"  marginals publish {out} --out release")
 
 
-_ASKED = 4
-"""Questions that `init` prints without --verbose."""
+_ASKED, _NAMED = 4, 12
+"""Questions that `init` prints without --verbose, and columns of a role that it names."""
 
 
-def _init_short(config: "InitialConfig", table: str) -> Iterable[str]:
+def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:
     from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
     questions, guesses = config.questions, config.guesses
-    yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
-    yield from (f"? {question}" for question in questions[:_ASKED])
-    if len(questions) > _ASKED:
+    if not verbose:
+        yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
+    yield from (f"? {question}" for question in (questions if verbose else questions[:_ASKED]))
+    if len(questions) > _ASKED and not verbose:
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
     yield from _reading_lines(config)
-    for role in Role:
+    if verbose:
+        yield from (f"{guess.role.value:>16}  {column_name(name)}: {guess.why}" for name, guess in guesses.items())
+    for role in () if verbose else Role:
         names = [column_name(name) for name, guess in guesses.items() if guess.role is role]
         if names:
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             yield f"{role.value:>16}  {', '.join(names[:_NAMED])}{more}"
-    yield from _unsure_lines(config)
-
-
-_NAMED = 12
-"""Columns of a role that are named."""
-
-
-def _init_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.names import column_name
-
-    yield from (f"? {question}" for question in config.questions)
-    yield from _reading_lines(config)
-    for name, guess in config.guesses.items():
-        yield f"{guess.role.value:>16}  {column_name(name)}: {guess.why}"
     yield from _unsure_lines(config)
 
 
@@ -391,9 +379,7 @@ def _reading_lines(config: "InitialConfig") -> Iterable[str]:
 
     described = config.guessed.table
     if config.form.header is not None:
-        lines = config.form.header
-        named = f"line {lines}" if isinstance(lines, int) else f"lines {' and '.join(map(str, lines))}"
-        yield f"The columns are named by {named}; see header in the config."
+        yield f"The columns are named by line {config.form.header}; see header in the config."
     if described.decimal_why:
         yield f"Numbers are read with a decimal comma: {described.decimal_why}."
     yield from filter(None, [missing_in_words(described.missing_cells)])
@@ -413,14 +399,6 @@ def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
         yield f"{config.guessed.person}. {counts}; see person in the config."
     if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
         yield "No column looked sensitive; if one is, say so in the config."
-
-
-def _header_lines(text: str | None) -> "Header":
-    """The lines that an option names. Raises InputError for what is none."""
-    lines = tuple(int(line) for line in _named(text) if line.isascii() and line.isdigit())
-    if len(lines) != len(_named(text)):
-        raise InputError("--header takes the number of a line, from 1, or two of them, such as 3,4")
-    return None if text is None else lines[0] if len(lines) == 1 else lines
 
 
 def _named(columns: str | None) -> tuple[str, ...]:

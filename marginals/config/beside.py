@@ -192,7 +192,7 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     """Keep what everybody may know, as an age: what it tells is no secret. Keep both columns if somebody chose both."""
     secret, chosen = guessed.of_role(Role.SENSITIVE), guessed.chosen
     pairs = []
-    for pair in copies(guessed.values(guessed.used), secret) if secret else ():
+    for pair in copies({name: guessed.table.values_of(name) for name in guessed.used}, secret) if secret else ():
         is_open = guessed.guesses[pair.column].role is Role.QUASI_IDENTIFIER
         stays = pair.column in chosen.roles or (is_open and guessed.facts[pair.column].is_recognizable)
         if not stays:

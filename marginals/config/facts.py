@@ -28,7 +28,7 @@ from marginals.tables.sensitive_groups import (
     round_width,
     without_spike,
 )
-from marginals.tables.spellings import nothing_among, respelled, says_nothing
+from marginals.tables.spellings import nothing_among, says_nothing
 from marginals.tables.values import (
     DECIMAL_SIGNS,
     MOST_CONSECUTIVE,
@@ -108,13 +108,12 @@ NO_MARKS = Marks()
 class Facts(ColumnTexts):
     """A column without what is missing: its labels in the file, and the rows fewer of which are rare.
 
-    marks: texts that stand for no value in this column alone. spellings: texts that are another spelling of a value.
+    marks: texts that stand for no value in this column alone.
     """
 
     labels: ColumnLabels = UNSAID
     rare: int = RARE
     marks: Marks = NO_MARKS
-    spellings: int = 0
 
     @classmethod
     def read(cls, frame: pd.DataFrame, name: str) -> "Facts":
@@ -130,9 +129,9 @@ class Facts(ColumnTexts):
         return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))._with_rows(counts, in_order(counts))
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
-        kept = tuple(values)
-        counts = np.array([rows_of[value] for value in kept], dtype=np.int64)
-        return replace(self, values=kept, counts=counts, missing=self.missing + self.rows - int(counts.sum()))
+        present = tuple(values)
+        counts = np.array([rows_of[value] for value in present], dtype=np.int64)
+        return replace(self, values=present, counts=counts, missing=self.missing + self.rows - int(counts.sum()))
 
     @property
     def rows_of(self) -> dict[str, int]:
@@ -145,32 +144,25 @@ class Facts(ColumnTexts):
         return self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
 
     def marked(self, marks: Marks) -> "Facts":
-        """Count marks of this column as missing, and values that differ by their spelling only as one."""
-        filled = self.without(marks.texts)
-        if filled.format is not None or filled.distinct > _MOST_CODES:
-            return replace(filled, marks=marks)
-        rows_of, days = Counter(filled.rows_of), dates_of_column(filled.values)
-        spelled = days or respelled(rows_of, self.labels.values)
-        for text, value in spelled.items():
-            rows_of[value] += rows_of.pop(text)
-        counted = filled._with_rows(rows_of, in_order(rows_of)) if spelled else filled
-        return replace(counted, marks=marks, spellings=0 if days else len(spelled))
+        """Count marks of this column as missing, and dates in one spelling."""
+        filled = replace(self.without(marks.texts), marks=marks)
+        days = {} if filled.format is not None else dates_of_column(filled.values)
+        if not days:
+            return filled
+        rows_of = Counter(filled.rows_of)
+        for text, day in days.items():
+            rows_of[day] += rows_of.pop(text)
+        return filled._with_rows(rows_of, in_order(rows_of))
 
     @property
     def doubt(self) -> str:
         """Question about its values; empty if there is none."""
-        doubts = []
-        if self.marks.is_asked:
-            doubts.append(
-                f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
-                "values, write marks = []"
-            )
-        if self.spellings:
-            doubts.append(
-                f"{self.spellings:,} of its texts may be other spellings of a value, since they differ by case, accents, "
-                "blanks or signs only; if they are values of their own, write one_spelling = false"
-            )
-        return "; and ".join(doubts)
+        if not self.marks.is_asked:
+            return ""
+        return (
+            f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
+            "values, write marks = []"
+        )
 
     def says(self, *keys: str) -> str:
         """The words of the name that stand under some keys of the table of words."""

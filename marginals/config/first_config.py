@@ -264,8 +264,7 @@ class InitialConfig:
     def _column(self, name: str, guess: Guess) -> str:
         key, meanings = _key(name), guess.labels.values if guess.role.is_used else {}
         notes = {**_NOTES, "marks": f"these stand for no value: {one_line(self.guessed.facts[name].marks.why)}"}
-        unread = ("marks", "one_spelling") if not guess.role.is_used else ()
-        settings = {key: value for key, value in guess.settings.items() if key not in unread}
+        settings = {key: value for key, value in guess.settings.items() if key != "marks" or guess.role.is_used}
         description = f"description = {quoted(guess.labels.description)}"
         is_sensitive = guess.role is Role.SENSITIVE
         lines = [f"[attributes.{key}]", *guess_comments(guess.why, guess.question)]
@@ -380,7 +379,6 @@ _NOTES = {
     "apart": "groups by themselves: many rows have them",
     "label_form": "codes, which lie in no order",
     "missing": '"drop": rows without one are left out',
-    "one_spelling": "texts that differ by case, accents, blanks or signs are one value",
 }
 """Comments on settings."""
 

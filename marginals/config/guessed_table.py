@@ -14,7 +14,6 @@ import pandas as pd
 from checks.claims import listing
 from marginals.config.facts import ALWAYS, UNSAID, Facts, decimal_comma, marks_of, missing_tokens
 from marginals.config.person_keys import (
-    FEWEST,
     MOST_MEMBERS,
     differs_within,
     keys_by_content,
@@ -170,13 +169,6 @@ class DescribedTable:
         nothing = missing_tokens(cells)
         read = [column.without(nothing) for column in cells]
         named = possible_keys(files.columns, {})
-        respelled = {}
-        for name in (c.name for c in read if c.name in named or (c.distinct >= FEWEST and c.are_numbers_of_things)):
-            codes, texts = factorized(frame[name], _NO_VALUES)
-            if (spelled := spelled_keys(texts)[0]) != texts:
-                respelled[name] = frame[name]
-                frame[name] = pd.Series(np.array([*spelled, None], dtype=object)[codes], index=frame.index)
-                read = [Facts.read(frame, name).without(nothing) if c.name == name else c for c in read]
         by_content, numbering, likely = keys_by_content(frame, read, _NO_VALUES)
         shared: dict[str, str] = {}
         if chosen.person:
@@ -194,10 +186,6 @@ class DescribedTable:
         if not (questions or chosen.person or is_sure):
             questions = _likely_keys(frame, read, {} if keys else likely, shared)
         keys = [] if questions else keys
-        for name, column in respelled.items():
-            if not keys or name not in keys[0].columns:
-                frame[name] = column
-        read = [column.without(nothing) for column in cells]
         if keys:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal_why = decimal_comma(read)
@@ -298,14 +286,10 @@ class GuessedTable:
         """Return the columns with a value that meet a condition."""
         return [name for name, facts in self.filled.items() if condition(facts)]
 
-    def values(self, names: Collection[str]) -> dict[str, Values]:
-        """The values of some columns in some rows, each read once."""
-        return {name: self.table.values_of(name) for name in names}
-
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
         guess = self.guesses[name]
-        read = {key: guess.settings[key] for key in ("missing", "marks", "one_spelling") if key in guess.settings}
+        read = {key: guess.settings[key] for key in ("missing", "marks") if key in guess.settings}
         result = protected(self.facts[name], why, question)
         return replace(result, settings={**result.settings, **read}, labels=guess.labels, doubt=guess.doubt)
 

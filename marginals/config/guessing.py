@@ -147,7 +147,7 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    read = ("missing", "marks", "one_spelling")
+    read = ("missing", "marks")
     plain = {
         name: Attribute(guess.role, **{key: guess.settings[key] for key in read if key in guess.settings})
         for name, guess in guessed.used.items()

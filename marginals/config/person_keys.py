@@ -69,12 +69,8 @@ def keys_by_content(
 
 def owners(frame: pd.DataFrame, columns: Sequence[str], missing: Collection[str]) -> IndexArray:
     """Return a number of whoever each row is of by some columns together, -1 if one lacks a value; shape (rows,)."""
-    return _together([factorized(frame[column], missing)[0] for column in columns])
-
-
-def _together(codes: Sequence[IndexArray]) -> IndexArray:
-    """A number for each combination of values, in the order of the rows where it stands first; -1 where one is missing."""
-    packed, _ = pack([code + 1 for code in codes], [int(code.max(initial=0)) + 2 for code in codes], len(codes[0]))
+    codes = [factorized(frame[column], missing)[0] for column in columns]
+    packed, _ = pack([code + 1 for code in codes], [int(code.max(initial=0)) + 2 for code in codes], len(frame))
     is_known = np.logical_and.reduce([code >= 0 for code in codes])
     numbers = np.full(len(packed), -1, dtype=np.intp)
     numbers[is_known] = pd.factorize(packed[is_known])[0]
@@ -90,40 +86,13 @@ def likely_pair(
 ) -> dict[tuple[str, ...], str]:
     """Two columns that may say together whose row it is, as the number of a household and of a member do, and why.
 
-    groups, members: columns that are called like such ones; others are found by how their values repeat.
+    groups, members: columns that are called like such ones.
     """
     varied = {column.name: column for column in columns if column.distinct > 1}
-    keys = [
-        c.name
-        for c in varied.values()
-        if c.are_numbers_of_things and (c.name in groups or (_has_repeats(c) and _is_like_key(c)))
-    ]
-    small = [
-        c.name
-        for c in varied.values()
-        if c.whole_numbers and 2 < c.distinct <= MOST_MEMBERS and not c.says("times", "ages")
-    ]
-    if not keys or not (small or members):
-        return {}
-    codes = {name: factorized(frame[name], missing)[0] for name in varied}
-    for group, member in product(keys, dict.fromkeys([*members, *small])):
-        if group == member or member not in varied:
-            continue
-        pairs = _together([codes[group], codes[member]])
-        number = int(pairs.max()) + 1
-        are_named = group in groups and member in members
-        if not max(varied[group].distinct, varied[member].distinct) < number <= (0.9 + are_named) * len(frame):
-            continue
-        if not are_named and not _counts_members(codes[group], frame[member]):
-            continue
-        most = len(np.unique(codes[group])) + _EXCEPTIONS * len(frame)  # of a column that is constant in each group
-        others = {
-            name: code
-            for name, code in codes.items()
-            if name not in (group, member) and int(_together([codes[group], code]).max()) + 1 > most
-        }
-        reason = _told_apart(pairs, others, (), _EXCEPTIONS)
-        if are_named or " is the same" in reason:
+    keys = [name for name, column in varied.items() if column.are_numbers_of_things and name in groups]
+    for group, member in product(keys, (name for name in members if name in varied)):
+        number = int(owners(frame, (group, member), missing).max()) + 1
+        if group != member and number > max(varied[group].distinct, varied[member].distinct):
             return {(group, member): f"{few(number, len(frame))} pairs in {len(frame):,} rows"}
     return {}
 
@@ -192,12 +161,3 @@ def _told_apart(
         return ""
     agreement = f", and {constant} is the same in all rows of each" if constant else ""
     return f"no two rows of one have the same {times}{agreement}"
-
-
-def _counts_members(groups: IndexArray, texts: "pd.Series[str]") -> bool:
-    numbers = pd.to_numeric(texts.astype(str), errors="coerce").to_numpy()
-    filled = (groups >= 0) & ~np.isnan(numbers)
-    of_each = pd.Series(numbers[filled]).groupby(groups[filled])
-    least, most, different = of_each.min(), of_each.max(), of_each.nunique()
-    counts = ((least <= 1) & (most - least + 1 == different)).mean() > 1 - 3 * _EXCEPTIONS
-    return bool(counts and different.mean() > 2)

@@ -129,12 +129,8 @@ def unconfirmed_lines(
     if not unconfirmed:
         return
     yield f"Nobody has confirmed what init guessed: look at the roles in {config}, then write reviewed = true under [data]."
-    entries = [name for name, guess in unconfirmed.items() if guess.question and guess.question != UNKNOWN]
-    unknown = [name for name, guess in unconfirmed.items() if guess.question == UNKNOWN]
-    others = [name for name, guess in unconfirmed.items() if not guess.question]
-    for lines, names in (("It was not sure of", entries), ("It knows nothing of", unknown), ("It guessed", others)):
-        if names:
-            yield f"  {lines}: {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
+    names = sorted(unconfirmed, key=lambda name: not unconfirmed[name].question)
+    yield f"  {', '.join(f'{column_name(name)} ({attributes[name].role.value})' for name in names)}."
 
 
 def without_question(text: str, names: Iterable[str]) -> str:

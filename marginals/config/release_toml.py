@@ -183,8 +183,7 @@ def _harm(risk: Mapping[str, Any]) -> HarmModel:
         where = f"risk.weights.{name}"
         if not is_table(content):
             return _WEIGHT.check(where, content)
-        by_value = Key(bool, "be a weight, or a table of values and weights").check(where, content)
-        return _WEIGHT.of_each(where, by_value)
+        return _WEIGHT.of_each(where, Key(bool, "be a weight, or a table of values and weights").check(where, content))
 
     weights = {name: weight(name, content) for name, content in risk["weights"].items()} if "weights" in risk else None
     interactions = [_section(entry, "risk.interactions") for entry in risk["interactions"]]

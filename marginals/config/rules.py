@@ -151,19 +151,12 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
     is_uneven = f.counts.max() >= _TIMES_THE_MEDIAN * np.median(f.counts)
     look_counted = is_uneven or f.rows >= _ROWS_OF_A_KEY * f.distinct or (first and f.words_in_order[-1].endswith("s"))
     are_counts = says_how_many and (look_counted or "0" in f.values)
-    numbering = f.says("numbering") or other_numbered(f.name)
-    is_key = numbering and _repeat_like_keys(f) and not f.says("categories") and not are_counts
+    is_of_files = f.says("files") and f.says("file_numbers") and f.rows <= _ROWS_OF_A_KEY * f.distinct
+    numbering = (
+        f.says("numbering") or other_numbered(f.name) or (f.says("files", "file_numbers") if is_of_files else "")
+    )
+    is_key = numbering and _repeat_like_keys(f) and (is_of_files or not (f.says("categories") or are_counts))
     return (numbering, f.rows / f.distinct) if is_key else None
-
-
-def _numbers_files(f: Facts) -> tuple[str, float] | None:
-    if (
-        not (_repeat_like_keys(f) and f.says("files") and f.says("file_numbers"))
-        or f.rows > _ROWS_OF_A_KEY * f.distinct
-    ):
-        return None
-    words = (word for word in f.words_in_order if word in column_words("files", "file_numbers"))
-    return " ".join(words), f.rows / f.distinct
 
 
 def _repeats_evenly(f: Facts) -> bool:
@@ -419,9 +412,6 @@ ROLES = (
         "its name says {match[0]}: it seems to number who the rows are about, {match[1]:,.1f} rows each",
     ),
     _identifier(
-        _numbers_files, "its name says {match[0]}: it seems to number files about people, {match[1]:,.1f} rows each"
-    ),
-    _identifier(
         _repeats_evenly,
         "each of its {f.distinct:,} values is in equally many rows, like a key of which each has several",
     ),
@@ -486,8 +476,7 @@ def guess(facts: Facts, role: Role | None = None) -> Guess:
         why = f"{result.why}; {lacking}, which counts as one of its own, as they would be left out otherwise"
         result = result.counting_missing(why)
     marks = {"marks": facts.marks.texts} if facts.marks.texts else {}
-    spelling = {"one_spelling": True} if facts.spellings else {}
-    return replace(result, settings={**result.settings, **marks, **spelling}, labels=facts.labels, doubt=facts.doubt)
+    return replace(result, settings={**result.settings, **marks}, labels=facts.labels, doubt=facts.doubt)
 
 
 def _with_role(facts: Facts, role: Role) -> Guess:

@@ -32,12 +32,12 @@ from marginals.say.claims import (
 )
 from marginals.say.decision import decision_words
 from marginals.say.sentences import by_readers
-from marginals.say.table import part_in_words, unit_in_words
+from marginals.say.table import unit_in_words
 from marginals.tables.attribute import Role
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy, Margin
+from models.tables.hierarchy import Hierarchy, Margin
 
 if TYPE_CHECKING:
     import jinja2
@@ -74,7 +74,7 @@ def report_html(published: BundleContent) -> bytes:
         install=installing(),
         rows=published.collection.cube.total,
         unit=unit_in_words(published.rows_per_person),
-        part=part_in_words(published.where),
+        part=f"This release covers only rows with {published.where}." if published.where else "",
         turnover=turnover_in_words(published),
         people=published.most_rows_of_a_person,
         attributes=[_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes],
@@ -111,7 +111,7 @@ def _attribute(published: BundleContent, name: str, levels: list[int]) -> dict[s
         "name": name,
         "description": words.description(name),
         "is_sensitive": published.roles[name] is Role.SENSITIVE,
-        "colour": _colours(published.domain)[name],
+        "colour": published.domain.attributes.index(name) % 10,
         "shown": [beside_name(name, hierarchy, level) for level in levels],
     }
     if not levels:
@@ -159,7 +159,7 @@ def _bars(table: ContingencyTable, hierarchy: Hierarchy, level: int) -> list[dic
 
 
 def _marginals(published: BundleContent) -> list[dict[str, Any]]:
-    colour, reports = _colours(published.domain), []
+    colour, reports = {name: number % 10 for number, name in enumerate(published.domain.attributes)}, []
     for table in published.everything.tables:
         public = {a: level for a, level in table.margin.items() if a not in published.sensitive}
         smallest = int(table.rolled_up(public).counts.min()) if public and len(table) else None
@@ -228,10 +228,6 @@ def _r_text(text: str) -> str:
     return f'"{"".join(plain)}"'
 
 
-def _colours(domain: Domain) -> dict[str, int]:
-    return {attribute: number % 10 for number, attribute in enumerate(domain.attributes)}
-
-
 def _levels_shown(margins: Sequence[Margin]) -> dict[str, list[int]]:
     """Return the levels at which margins show each attribute, finest first."""
     attributes = dict.fromkeys(attribute for margin in margins for attribute in margin)
@@ -245,24 +241,27 @@ def lengths(values: Sequence[float]) -> list[float]:
 
 
 def page(name: str, **content: Any) -> bytes:
-    """The page of a template, filled in, in UTF-8."""
+    """Return the page of a template, filled in, in UTF-8."""
+    return filled(name, content, "marginals.pages")
+
+
+def filled(name: str, content: dict[str, Any], *packages: str) -> bytes:
+    """Return a template of packages, filled in, in UTF-8; of one name the first."""
     # A name from somebody else's file may hold half a surrogate pair, which no file can hold.
-    return _environment().get_template(name).render(content).encode("utf-8", "replace")
+    return _environment(*packages).get_template(name).render(content).encode("utf-8", "replace")
 
 
 @cache
-def _environment() -> "jinja2.Environment":
-    return environment("marginals.pages")
-
-
-def environment(*packages: str) -> "jinja2.Environment":
-    """The templates of packages; of one name the first."""
+def _environment(*packages: str) -> "jinja2.Environment":
     import jinja2
 
-    return jinja2.Environment(
+    templates = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
         autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    templates.filters["thousands"] = "{:,}".format
+    templates.globals.update(signs=SIGNS)
+    return templates

@@ -1,11 +1,10 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import islice
 
 from checks.claims import MinCell
-from marginals.accuracy import Comparison, PairCompared, TableErrors
+from marginals.accuracy import Comparison, TableErrors
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
 from marginals.ledger import waiting_lines
@@ -57,7 +56,7 @@ def steward_html(report: StewardReport) -> bytes:
         bars=_bars(report),
         models=list(report.comparison.each.items()),
         pairs=len(report.comparison.release.two_way.by_table),
-        lost=_beyond(report.comparison.most_lost(), lambda pair: pair.is_lost),
+        lost=[*islice((pair for pair in report.comparison.most_lost() if pair.is_lost), _FURTHEST)],
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
         removed=removed_in_words(report),
@@ -97,10 +96,6 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
 def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
     furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
     return [(" and ".join(attributes), error) for attributes, error in furthest]
-
-
-def _beyond(pairs: Iterable[PairCompared], is_far: Callable[[PairCompared], bool]) -> list[PairCompared]:
-    return list(islice(filter(is_far, pairs), _FURTHEST))
 
 
 def _wanted(comparison: Comparison) -> list[tuple[str, list[float | None]]]:

@@ -1,6 +1,5 @@
 """Everybody whom the rows of a single table could be about, and what is demanded of a sample of them."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -9,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from checks.claims import MOST_ROWS
-from checks.finding import Finding, WorstClass
-from checks.population import bayes_optimal, delta_presence, k_map
+from checks.finding import Finding
+from checks.population import delta_presence, k_map
 from marginals.errors import InputError
 from marginals.keys import Key, check_settings, is_number, is_whole, setting
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
-from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Domain, Hierarchy
 
 
 def _are_shares(pair: object) -> bool:
@@ -37,10 +34,7 @@ class Population:
     """Everybody, one row a person, by the quasi-identifiers of a table, and what is demanded of a sample of them.
 
     people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
-    delta_presence: between which two shares the probability of being in the table must be for everybody. bayes_optimal:
-    rho1 and rho2, where people have the sensitive attributes too: somebody who knows how often each sensitive value occurs
-    among people with the same nonsensitive values must not come from a belief below rho1 to one above rho2, nor the other
-    way round (MKGV07 section 3).
+    delta_presence: between which two shares the probability of being in the table must be for everybody.
 
     >>> import marginals
     >>> from marginals.example import table
@@ -53,7 +47,6 @@ class Population:
     people: Table = setting(None, Key(lambda t: isinstance(t, Table), "be what marginals.read_table(...) returns"))
     k_map: int | None = setting(None, K_MAP)
     delta_presence: tuple[float, float] | None = setting(None, SHARES)
-    bayes_optimal: tuple[float, float] | None = setting(None, SHARES)
 
     def __post_init__(self) -> None:
         check_settings(self)
@@ -62,10 +55,9 @@ class Population:
     def read(cls, path: str | Path, like: TableSource, **demands: Any) -> "Population":
         """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError.
 
-        demands: as of a population; with bayes_optimal it has the columns of the sensitive attributes, too.
+        demands: as of a population.
         """
-        roles = [Role.QUASI_IDENTIFIER, *([Role.SENSITIVE] if demands.get("bayes_optimal") is not None else [])]
-        used = {name: a for name, a in like.attributes.items() if a.role in roles}
+        used = {name: a for name, a in like.attributes.items() if a.role is Role.QUASI_IDENTIFIER}
         for name, attribute in used.items():
             if attribute.is_fitted:
                 raise InputError(
@@ -101,55 +93,6 @@ class Population:
             low, high = (Fraction(str(bound)) for bound in self.delta_presence)
             result.append(delta_presence(sizes, people, (low, high)))
         return tuple(result)
-
-    def beliefs(self, table: Table, levels: Mapping[str, int]) -> tuple[Finding, ...]:
-        """On what people learn who know the population, of each sensitive attribute; of no person's values a word.
-
-        Raises InputError where that lacks an attribute or has other levels, ContradictionError where the table is no
-        sample.
-        """
-        if self.bayes_optimal is None:
-            return ()
-        low, high = (Fraction(str(rho)) for rho in self.bayes_optimal)
-        result = []
-        for sensitive in table.sensitive:
-            columns = [*table.quasi_identifiers, sensitive]
-            rows, people = _in_one_domain(table, self.people, columns)
-            finding = bayes_optimal(rows, people, sensitive, levels, low, high)
-            belief = None if finding.worst is None else WorstClass(reached=finding.worst.posterior)
-            result.append(replace(finding, worst=belief))
-        return tuple(result)
-
-
-def _in_one_domain(table: Table, population: Table, names: Sequence[str]) -> tuple[ContingencyTable, ContingencyTable]:
-    for name in names:
-        if name not in population.domain.attributes:
-            raise InputError(
-                f"the population has no column {name!r}, which an adversary would know the distribution of"
-            )
-    domains = [table.domain, population.domain]
-    hierarchies = {}
-    for name in names:
-        rows = [row for domain in domains for row in domain.hierarchy(name).rows()]
-        try:
-            hierarchies[name] = Hierarchy.from_rows(dict.fromkeys(rows))
-        except HierarchyError:
-            raise InputError(
-                f"the population has other levels of {name!r} than the table; give both one hierarchy file, or intervals"
-            ) from None
-    together = Domain.of(hierarchies)
-    return _over(together, table), _over(together, population)
-
-
-def _over(domain: Domain, table: Table) -> ContingencyTable:
-    base = dict.fromkeys(domain.attributes, 0)
-    counts = table.base_counts.rolled_up(base)
-    codes = {}
-    for name in domain.attributes:
-        labels = table.domain.hierarchy(name).labels[0]
-        codes_of = np.array([domain.hierarchy(name).code(label, 0) for label in labels], dtype=np.intp)
-        codes[name] = codes_of[counts.column(name, 0)]
-    return ContingencyTable.from_cells(domain, base, codes, counts.counts)
 
 
 def _by_labels(classes: ContingencyTable) -> dict[tuple[str, ...], int]:

@@ -75,7 +75,7 @@ class Assessed:
     def as_json(self) -> dict[str, Any]:
         """The assessment as plain values, and the findings."""
         risk = {} if self.reidentification is None else {"reidentification": self.reidentification}
-        return dict(plain({**plain(self.assessment), "checks": self.checks, **risk}))
+        return {**plain(self.assessment), "checks": plain(self.checks), **plain(risk)}
 
 
 def assess(
@@ -116,8 +116,7 @@ def assess(
     everybody: CountArray | float | None = None
     if isinstance(population, Population):
         everybody = population.sizes(classes)[1][: len(classes)]
-        levels_shown = {attribute: margin[attribute] for attribute in table.quasi_identifiers}
-        checks = (*checks, *population.findings(classes), *population.beliefs(table, levels_shown))
+        checks = (*checks, *population.findings(classes))
     elif population is not None:
         require_share(population, "population")
         everybody = float(population)

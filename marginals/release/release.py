@@ -29,7 +29,7 @@ from marginals.arguments import (
     whole,
 )
 from marginals.arguments import CONDITION as ANY_CONDITION
-from marginals.averages import Limits, Scale
+from marginals.averages import Limits, NumberScale
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import SecretKey, secret_key
@@ -91,10 +91,6 @@ _TAKEN_OUT = {
 
 _SECONDS = Taken(
     "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
-)
-_SEED = Taken(
-    "a whole number from 0 on",
-    lambda value: isinstance(value, np.random.Generator) or whole(0).test(value),
 )
 _VALUES = instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}')
 _TABLES = whole(LEAST_TABLES, 10_000)
@@ -310,9 +306,9 @@ class Release:
             return averages.mean(self.model, attribute, where, scale)
         return _warned(averages.means(self.model, attribute, by, where, scale))
 
-    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> Scale:
+    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> NumberScale:
         ends = None if limits is None else (float(limits[0]), float(limits[1]))
-        return Scale(values, ends, self.published.codebook.values.get(attribute, {}))
+        return NumberScale(values, ends, self.published.codebook.values.get(attribute, {}))
 
     @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
     def total(
@@ -454,13 +450,18 @@ class Release:
         return drawn_tables.estimate(self.model, function, float(level), int(tables), int(seed))
 
     @takes(
-        "release.rows(1000, seed=1)", n=whole(0, MOST_ROWS), seed=_SEED, exact=FLAG, base_values=FLAG, seconds=_SECONDS
+        "release.rows(1000, seed=1)",
+        n=whole(0, MOST_ROWS),
+        seed=whole(0),
+        exact=FLAG,
+        base_values=FLAG,
+        seconds=_SECONDS,
     )
     def rows(
         self,
         n: int | None = None,
         *,
-        seed: "int | np.random.Generator" = 0,
+        seed: int = 0,
         exact: bool = False,
         base_values: bool = False,
         seconds: Seconds = 100.0,
@@ -485,10 +486,6 @@ class Release:
             raise InputError(f"exact rows are as many as were counted, {self.model.total:,}; leave out n")
         rng = np.random.default_rng(seed)
         if exact:
-            if isinstance(seed, np.random.Generator):
-                raise InputError(
-                    "exact rows have a seed that is a whole number; write release.rows(exact=True, seed=1)"
-                )
             frame = estimates.exact_rows(
                 self.model, published.everything, int(seed), within(seconds), base_values=base_values
             )

@@ -16,10 +16,10 @@ from marginals.conditions import (
     Atom,
     Choice,
     Column,
-    Comparison,
     Conjunction,
     Disjunction,
     Formula,
+    Inequality,
     Labels,
     Membership,
     Negation,
@@ -184,7 +184,7 @@ class _BoundCondition:
                 )
         if {_NUMBERS, _TEXTS} <= set(columns.values()):
             raise self._refusal(f"compares columns {' and '.join(map(repr, columns))}, numbers and texts")
-        if isinstance(atom, Membership) or (isinstance(atom, Comparison) and atom.sign == "=="):
+        if isinstance(atom, Membership) or (isinstance(atom, Inequality) and atom.sign == "=="):
             missing = {POINT.real(text) for text in self.rows.no_value} | self.rows.no_value
             if any(constant in missing for constant in constants):
                 raise self._refusal(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from checks.attacks.algorithm import Outcome
+from checks.attacks.algorithm import Conclusion
 from checks.claims import listing
 from checks.finding import Verdict
 from marginals.names import column_name, number_of, shown_at
@@ -253,9 +253,9 @@ def _whose(candidates: int, classes: int) -> str:
 
 
 _OUTCOMES = {
-    Outcome.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
-    Outcome.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
-    Outcome.ALWAYS: "refused whatever the data, so by itself it excludes no table",
+    Conclusion.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
+    Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
+    Conclusion.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
 _LISTED = 8
 """Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
@@ -277,12 +277,12 @@ def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) 
             f"{number_of(refusals.tables, 'table has', 'tables have')} the published counts; in {refusals.left:,} "
             "of them none of what is missing would have been published"
         )
-    for outcome in (Outcome.SOME, Outcome.PROVES, Outcome.OPEN, Outcome.UNEXPLAINED, Outcome.ALWAYS):
+    for outcome in (Conclusion.SOME, Conclusion.PROVES, Conclusion.OPEN, Conclusion.UNEXPLAINED, Conclusion.ALWAYS):
         additions = (
             (_outcome(addition, refusals.least), _missing(addition, in_words)) for addition in refusals.of(outcome)
         )
         yield from (f"{_first_of(same)}: {reason}" for reason, same in _by_reason(additions).items())
-    noted = ((addition.note, _missing(addition, in_words)) for addition in refusals.of(Outcome.NOT_EXAMINED))
+    noted = ((addition.note, _missing(addition, in_words)) for addition in refusals.of(Conclusion.NOT_EXAMINED))
     yield from (f"not examined: {_first_of(same)}: {note}" for note, same in _by_reason(noted).items())
     if refusals.unnamed:
         yield f"not examined: {listing(refusals.unnamed)}, of which the release names no values"
@@ -313,16 +313,16 @@ def _missing(addition: "Addition", in_words: InWords) -> str:
 def _outcome(addition: "Addition", least: int) -> str:
     few = f"it would show a group of {few_rows(least)}"
     match addition.outcome:
-        case Outcome.PROVES:
+        case Conclusion.PROVES:
             count, classes = len(addition.small), len(addition.values)
             proven = [number_of(count, "small count")] if count else []
             proven += [f"the sensitive value of {number_of(classes, 'class', 'classes')}"] if classes else []
             return f"that it is missing makes {' and '.join(proven)} certain"
-        case Outcome.SOME:
+        case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
             whose = f"in {_whose(addition.candidate_classes, addition.classes)} " if addition.classes else ""
             return f"{whose}{few}{nothing}"
-        case Outcome.ALWAYS if addition.counts_only:
+        case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]
 

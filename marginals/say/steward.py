@@ -145,9 +145,6 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
         compared = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
         of_some = f", of {release.two_way.sample}" if release.two_way.sample else ""
         yield f"Two-way tables at base values: mean total variation {release.two_way.mean:.4f} ({compared}){of_some}."
-    if release.counts.number:
-        compared = "; ".join(f"{100 * other.counts.median:.1f} for {name}" for name, other in others.items())
-        yield f"Random counts: median relative error {100 * release.counts.median:.1f} percent ({compared})."
     lost = next(iter(comparison.most_lost()), None)
     if lost is not None and lost.is_lost:
         yield (

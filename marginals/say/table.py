@@ -52,11 +52,6 @@ def whose_lines(table: "Table") -> Iterator[str]:
         )
 
 
-def part_in_words(where: str) -> str:
-    """Return which part of a table a release counts, as a sentence; empty if it counts all."""
-    return f"This release covers only rows with {where}." if where else ""
-
-
 def part_lines(table: "Table", ledger: Path | None) -> Iterator[str]:
     """Yield what a steward must know who publishes a part of a table, with a ledger or without."""
     if table.part is None:

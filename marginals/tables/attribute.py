@@ -136,7 +136,7 @@ class Attribute:
     missing: str = setting(
         "drop",
         Key(
-            lambda missing: missing in ("drop", "as a value"),
+            lambda missing: is_text(missing) and missing in ("drop", "as a value"),
             'be "drop" or "as a value"; texts of the column that stand for no value are its marks',
         ),
     )
@@ -191,7 +191,7 @@ class Attribute:
         for name in ("intervals", "prefixes", "dates", "order", "apart", "marks", "harmless"):
             if name != "marks" or values[name] is not None:
                 values[name] = tuple(elements_of(values[name], name, "a list"))
-        if values["role"] in [part.value for part in Role]:
+        if isinstance(values["role"], str) and values["role"] in [part.value for part in Role]:
             values["role"] = Role(values["role"])
         self._set(values | {name: {} for name in ("values", "at_most") if values[name] is None})
         check_settings(self)

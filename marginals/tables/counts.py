@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +67,6 @@ def likely_counts(rows: DistinctRows) -> str | None:
 
 
 def _without_keys(distinct: Mapping[str, int], rows: int) -> list[str]:
-    """Columns, by their distinct values, without row names and keys, where two or more others are left."""
     groups = [name for name, values in distinct.items() if values < rows]
     return groups if len(groups) > 1 else list(distinct)
 
@@ -85,57 +83,37 @@ def refusal_of_counts(column: str, name: str) -> InputError:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class CountedRows:
-    """Rows of a table of counts, each as often as its column `counts` says. `missing`, `decimal`: the form of that
-    column.
+def rows_of_people(
+    source: Source, columns: Sequence[str], counts: str, missing: Collection[str], decimal: str
+) -> DistinctRows:
+    """Return the distinct rows of some columns, each as often as the column `counts` says.
+
+    missing, decimal: the form of that column. Raises InputError for a text that is no count.
     """
-
-    source: Source
-    counts: str
-    missing: Collection[str]
-    decimal: str
-
-    @property
-    def name(self) -> str:
-        """Name of the table in messages."""
-        return self.source.name
-
-    @property
-    def columns(self) -> Sequence[str]:
-        """Names of its columns."""
-        return [column for column in self.source.columns if column != self.counts]
-
-    def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
-        """Return the distinct rows of some columns. Raises InputError for a text that is no count."""
-        rows = self.source.distinct_rows([*columns, self.counts])
-        codes, texts = rows.codes[self.counts], rows.values[self.counts]
-        absent = missing_among(texts, self.missing, self.decimal)
-        if total := next((c for c in columns if _has_total(rows.values[c])), None):
+    rows = source.distinct_rows([*columns, counts])
+    codes, texts = rows.codes[counts], rows.values[counts]
+    absent = missing_among(texts, missing, decimal)
+    if total := next((c for c in columns if _has_total(rows.values[c])), None):
+        raise InputError(
+            f"column {total!r} of {source.name} has a value for a total, whose people other rows count, too; remove those "
+            "rows from a table of counts"
+        )
+    occurring = {code: texts[code] for code in np.unique(codes).tolist()}
+    present = {text for text in occurring.values() if text is not None and text not in absent}
+    numbers = NumberFormat.of(present, decimal) or NumberFormat.nearest(present, decimal)
+    people: CountArray = np.zeros(len(texts), dtype=np.int64)
+    for code, text in occurring.items():
+        number = None if text is None or text in absent else numbers.number(text)
+        if number is None or number != number.to_integral_value() or not 0 <= number < _MOST_PEOPLE:
+            place = None if text is None else source.place(counts, text)
             raise InputError(
-                f"column {total!r} of {self.name} has a value for a total, whose people other rows count, too; remove those "
-                "rows from a table of counts"
+                f"column {counts!r} of {source.name}: the value in {place or 'a row'} is no whole number of people, 0 or "
+                "more, as counts must be. Mend it, or remove the row"
             )
-        occurring = {code: texts[code] for code in np.unique(codes).tolist()}
-        present = {text for text in occurring.values() if text is not None and text not in absent}
-        numbers = NumberFormat.of(present, self.decimal) or NumberFormat.nearest(present, self.decimal)
-        people: CountArray = np.zeros(len(texts), dtype=np.int64)
-        for code, text in occurring.items():
-            number = None if text is None or text in absent else numbers.number(text)
-            if number is None or number != number.to_integral_value() or not 0 <= number < _MOST_PEOPLE:
-                place = None if text is None else self.source.place(self.counts, text)
-                raise InputError(
-                    f"column {self.counts!r} of {self.name}: the value in {place or 'a row'} is no whole number of people, "
-                    "0 or more, as counts must be. Mend it, or remove the row"
-                )
-            people[code] = int(number)
-        if sum(n * times for n, times in zip(people[codes].tolist(), rows.counts.tolist())) >= _MOST_PEOPLE:
-            raise InputError(f"column {self.counts!r} of {self.name} counts more people than there are")
-        return rows.taken(rows.counts * people[codes]).without(self.counts)
-
-    def place(self, column: str, text: str) -> str | None:
-        """Return the first row with a value."""
-        return self.source.place(column, text)
+        people[code] = int(number)
+    if sum(n * times for n, times in zip(people[codes].tolist(), rows.counts.tolist())) >= _MOST_PEOPLE:
+        raise InputError(f"column {counts!r} of {source.name} counts more people than there are")
+    return rows.taken(rows.counts * people[codes]).without([counts])
 
 
 def _has_total(texts: Values) -> bool:

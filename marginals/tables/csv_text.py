@@ -48,11 +48,7 @@ _BLOCK = 1 << 16
 
 
 def is_encoding(name: object) -> bool:
-    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves.
-
-    >>> [is_encoding(name) for name in ("auto", "cp1252", "rot13", "utf-7", "none")]
-    [True, True, False, False, False]
-    """
+    """Return whether a name is "auto" or an encoding of text in which a line break and a comma are themselves."""
     if name == AUTO:
         return True
     try:
@@ -76,7 +72,7 @@ class FileForm:
 
     def __post_init__(self) -> None:
         if not is_header(self.header):  # config checks the others, too
-            raise InputError(f"the header is a line, from 1, or a list such as [3, 4], not {self.header!r}")
+            raise InputError(f"the header is a line, from 1, not {self.header!r}")
 
     def recoded_from(self, path: Path) -> str | None:
         """Return the encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
@@ -103,11 +99,11 @@ class FileForm:
             ) from None
 
     def with_likely_header(self, rows: Lines) -> "FileForm":
-        """Add the lines that name the columns, by the first rows, if nothing says so and it is not the first."""
+        """Add the line that names the columns, by the first rows, if nothing says so and it is not the first."""
         filled = [(number, row) for number, row in rows if any(text.strip() for text in row)]
-        if self.header is not None or not filled or (likely := likely_header(filled)) == (filled[0][0],):
+        if self.header is not None or not filled or (likely := likely_header(filled)[0]) == filled[0][0]:
             return self
-        return replace(self, header=likely if len(likely) > 1 else likely[0])
+        return replace(self, header=likely)
 
     def layout(self, path: Path) -> Layout:
         """Return the places of names and rows. Raises InputError for no header, or another separator."""
@@ -189,8 +185,7 @@ def _likely_separator(path: Path, form: FileForm) -> str:
         if first.separator != other:  # as the file says itself
             return first.separator
         rows = [(number, row) for number, row in first.rows if any(row)]
-        wanted = form.header[-1] if isinstance(form.header, list | tuple) else form.header
-        header = wanted or likely_header(rows)[-1] if rows else 1
+        header = form.header or likely_header(rows)[0] if rows else 1
         widths = Counter(len(row) for number, row in rows if number >= header)
         width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         names = next((row for number, row in rows if number == header), [])
@@ -231,7 +226,7 @@ def _endless(name: str) -> InputError:
 
 
 def likely_form(path: Path, header: Header = None) -> FileForm:
-    """Return the most likely form of a CSV file, by its first lines. header: the lines that name the columns, if known."""
+    """Return the most likely form of a CSV file, by its first lines. header: the line that names the columns, if known."""
     form = FileForm(encoding=_likely_encoding(path), header=header)
     with reading(path):
         form = replace(form, separator=_likely_separator(path, form))
@@ -342,15 +337,7 @@ _OPEN_QUOTE = "has a quoted field that does not end"
 
 
 def broken_row(path: Path, form: FileForm) -> InputError | None:
-    r"""Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row.
-
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "people.csv"
-    ...     _ = path.write_text("age,sex\n31,f\n4")
-    ...     print(broken_row(path, FileForm()))
-    line 3 of people.csv has fewer fields than the header; the file may be cut off: get it whole, or mend the line
-    """
+    """Return the refusal of the first broken row of a CSV file, by its line; it quotes nothing. None for no such row."""
     try:
         layout = form.layout(path)
         with reading(path), form.text(path) as lines:

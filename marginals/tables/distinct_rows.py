@@ -37,9 +37,6 @@ def text_of(value: Any) -> str | None:
     """Return the normal text of a value of any type, the same from every source; None for null and NaN.
 
     Floats that are whole numbers look as such; times with a zone are local times, and midnight is its day.
-
-    >>> [text_of(value) for value in (37, 37.0, 0.5, True, " 037", float("nan"))]
-    ['37', '37', '0.5', 'True', '037', None]
     """
     if value is None or value != value:
         return None
@@ -90,7 +87,6 @@ class DistinctRows:
         return cls(values, {column: codes for column, (codes, _) in coded.items()}, np.ones(length, dtype=np.int64))
 
     def __len__(self) -> int:
-        """Number of distinct rows."""
         return len(self.counts)
 
     def taken(self, counts: CountArray) -> "DistinctRows":
@@ -106,15 +102,15 @@ class DistinctRows:
 
 def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
     """Return the distinct rows of one or more parts of a table; of some parts alone if these have more than `most`."""
-    found: list[DistinctRows] = []  # the distinct rows of the first parts
+    distinct: list[DistinctRows] = []  # the distinct rows of the first parts
     waiting: list[DistinctRows] = []
     for part in parts:
         waiting.append(part)
-        if not found or sum(map(len, waiting)) >= len(found[0]):  # so that each row is sorted a few times only
-            found, waiting = [concatenated([*found, *waiting]).without(())], []
-            if len(found[0]) > most:
+        if not distinct or sum(map(len, waiting)) >= len(distinct[0]):  # so that each row is sorted a few times only
+            distinct, waiting = [concatenated([*distinct, *waiting]).without(())], []
+            if len(distinct[0]) > most:
                 break
-    return concatenated([*found, *waiting]).without(()) if waiting else found[0]
+    return concatenated([*distinct, *waiting]).without(()) if waiting else distinct[0]
 
 
 def concatenated(parts: Sequence[DistinctRows]) -> DistinctRows:
@@ -181,20 +177,17 @@ def is_of_pandas(frame: object) -> "TypeGuard[pd.DataFrame]":
     return pandas is not None and isinstance(frame, pandas.DataFrame)
 
 
-def is_of_arrow(column: "pd.Series[Any]") -> bool:
-    """Return whether pandas holds a column as Arrow does, with a type for each kind of value."""
-    return hasattr(column.dtype, "pyarrow_dtype")
-
-
 def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of a frame that have some value: one without any, as a line of commas, is about nobody."""
+    if frame.shape[1] < 2:
+        return frame
     blank = np.ones(len(frame), dtype=bool)
     for place in range(frame.shape[1]):
         blank &= _is_blank(frame.iloc[:, place])
         if not blank.any():
             return frame
     views = {str(name): [*frame[name]] for name, kind in frame.dtypes.items() if "string_view" in str(kind)}
-    return frame.assign(**views)[~blank] if frame.shape[1] > 1 else frame  # pandas filters no views
+    return frame.assign(**views)[~blank]  # pandas filters no views
 
 
 def _is_blank(column: "pd.Series[Any]") -> BoolArray:
@@ -235,29 +228,28 @@ class PandasFrame(InOrder):
     def _coded(self, column: str) -> tuple[CodeArray, Values]:
         import pandas as pd
 
-        if is_of_arrow(self.frame[column]):
+        where = f"column {column!r} of {self.name}"
+        if hasattr(self.frame[column].dtype, "pyarrow_dtype"):  # held as Arrow does, with a type for each kind of value
             import pyarrow as pa
 
-            kind: Any = self.frame[column].dtype
-            check_kind(kind.pyarrow_dtype, f"column {column!r} of {self.name}")
             table = pa.Table.from_pandas(self.frame[[column]], preserve_index=False)
-            return _coded(without_views(table).column(0), f"column {column!r} of {self.name}")
+            return _coded(without_views(table).column(0), where)
         try:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:
-            raise InputError(f"column {column!r} of {self.name} holds lists or the like, not single values") from None
+            raise InputError(f"{where} holds lists or the like, not single values") from None
         for held, holds in (
             ("durations", values.dtype.kind == "m" or _holds(values, timedelta | pd.DateOffset)),
             ("numbers of 16 bits", self.frame[column].dtype == np.float16),
             ("bytes", _holds(values, bytes)),
         ):
             if holds:
-                raise unread(f"column {column!r} of {self.name}", held)
+                raise unread(where, held)
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
         scalars = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
-        with calendar_refusals(f"column {column!r} of {self.name}"):
+        with calendar_refusals(where):
             return narrow, [*map(text_of, scalars), None]
 
 
@@ -293,7 +285,7 @@ def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRow
     return DistinctRows.each_once(coded, table.num_rows)
 
 
-def check_kind(kind: "pa.DataType", where: str) -> None:
+def _check_kind(kind: "pa.DataType", where: str) -> None:
     """Raise InputError for lists and the like, and for a type whose values engines read differently."""
     import pyarrow as pa
 
@@ -338,14 +330,6 @@ def without_views(table: "pa.Table") -> "pa.Table":
     return table.cast(pa.schema(fields))
 
 
-def decoded(column: "pa.ChunkedArray", where: str) -> "pa.ChunkedArray":
-    """Return the column without dictionaries. Raises InputError as `check_kind` does."""
-    import pyarrow as pa
-
-    check_kind(column.type, where)
-    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-
-
 def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
     """Return numbers, none null, as NumPy's, read-only. Arrow's own `to_numpy` would load pandas for it."""
     import pyarrow as pa
@@ -353,18 +337,16 @@ def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
     return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
-def texts_of(values: "pa.Array | pa.ChunkedArray", where: str) -> list[str | None]:
-    """Return the text of each value. Raises InputError, which calls them `where`, for dates that the calendar lacks."""
+def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
     import pyarrow as pa
 
+    _check_kind(column.type, where)
+    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    # Filling in for null would make Arrow load pandas.
+    encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
+    values = encoded.dictionary
     with calendar_refusals(where):
         # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
         scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
-        return list(map(text_of, scalars))
-
-
-def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
-    # Filling in for null would make Arrow load pandas.
-    encoded = decoded(column, where).combine_chunks().dictionary_encode(null_encoding="encode")
-    texts = texts_of(encoded.dictionary, where)
-    return numbers_of(encoded.indices).astype(smallest_code_dtype(len(texts) + 1)), [*texts, None]
+        texts = [*map(text_of, scalars), None]
+    return numbers_of(encoded.indices).astype(smallest_code_dtype(len(texts))), texts

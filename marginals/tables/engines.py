@@ -41,7 +41,7 @@ def machine_memory() -> int:
 
 @contextmanager
 def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Database of its own, which takes at most so many bytes of memory, and puts nothing on disk."""
+    """Database of its codes_of_part, which takes at most so many bytes of memory, and puts nothing on disk."""
     import duckdb
 
     # More than any machine has is more than DuckDB can spell.
@@ -82,8 +82,8 @@ class CodedRows:
                 for _, rows in source.parts(columns):
                     codes = {}
                     for column, place in places.items():
-                        own = [place.setdefault(text, len(place)) for text in rows.values[column]]
-                        codes[column] = np.array(own, dtype=np.int32)[rows.codes[column]]
+                        codes_of_part = [place.setdefault(text, len(place)) for text in rows.values[column]]
+                        codes[column] = np.array(codes_of_part, dtype=np.int32)[rows.codes[column]]
                         counts[column] = np.bincount(codes[column], minlength=len(place)) + np.pad(
                             counts[column], (0, len(place) - len(counts[column]))
                         )
@@ -92,8 +92,8 @@ class CodedRows:
         except OSError as error:
             held.close()
             raise InputError(
-                f"{name} has more distinct rows than fit into memory, and no file without a name can hold them "
-                f"({system_reason(error)}); raise the setting data.memory, or leave out columns"
+                f"{name} has more distinct rows than fit into memory. No file without a name can hold them "
+                f"({system_reason(error)}). Raise the setting data.memory, or leave out columns"
             ) from None
         except BaseException:
             held.close()
@@ -120,8 +120,10 @@ class CodedRows:
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
         """Return the approximate number of distinct rows, recoded."""
-        found = self._fetched(f"SELECT approx_count_distinct({_key(recodings)}) AS n FROM ({self._recoded(recodings)})")
-        return int(_numbers(found, "n")[0])
+        estimate = self._fetched(
+            f"SELECT approx_count_distinct({_key(recodings)}) AS n FROM ({self._recoded(recodings)})"
+        )
+        return int(_numbers(estimate, "n")[0])
 
     def _recoded(self, recodings: Mapping[str, Recoding]) -> str:
         """Query of the new codes c0, c1, ... of the rows; the recodings become tables of the database."""
@@ -129,9 +131,9 @@ class CodedRows:
 
         names, columns, joins = list(self.values), list[str](), list[str]()
         for place, (column, recoding) in enumerate(recodings.items()):
-            kept = np.flatnonzero(recoding >= 0)
-            codes = recoding[kept].astype(smallest_code_dtype(int(recoding.max(initial=0)) + 1))
-            self.connection.register(f"new{place}", pa.table({"old": kept.astype(np.int32), "code": codes}))
+            counting = np.flatnonzero(recoding >= 0)
+            codes = recoding[counting].astype(smallest_code_dtype(int(recoding.max(initial=0)) + 1))
+            self.connection.register(f"new{place}", pa.table({"old": counting.astype(np.int32), "code": codes}))
             columns.append(f"new{place}.code AS c{place}")
             joins.append(f"JOIN new{place} ON v{names.index(column)} = new{place}.old")
         return f"SELECT {', '.join(columns)} FROM read_parquet('{self.path}') {' '.join(joins)}"

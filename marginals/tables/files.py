@@ -251,7 +251,7 @@ def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) 
     return form
 
 
-_CSV = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".csv.zst")
+_CSV = (".csv", ".csv.gz", ".csv.zip")
 _CELLS = 16_000_000
 """Cells that are read at a time, so that a table larger than memory can be counted."""
 

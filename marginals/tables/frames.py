@@ -104,8 +104,8 @@ class LazyFrame:
                 f"{self.name} has more distinct rows than fit into memory; write it as Parquet and name the folder, which "
                 "DuckDB then counts part by part. Or raise the setting data.memory, or leave out columns"
             )
-        found = rows_of(table.rename_columns([*columns, _COUNT]), columns, self.name)
-        return DistinctRows.of(found.values, found.codes, numbers_of(table.column(_COUNT)).astype(np.int64))
+        coded = rows_of(table.rename_columns([*columns, _COUNT]), columns, self.name)
+        return DistinctRows.of(coded.values, coded.codes, numbers_of(table.column(_COUNT)).astype(np.int64))
 
     def place(self, _column: str, _text: str) -> str | None:
         """Return None: the rows have no order."""

@@ -1,18 +1,17 @@
 """Layout of a table: its names and its rows among the first and last lines of a file or of a sheet."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from marginals.errors import InputError
 from marginals.keys import is_whole
 from marginals.tables.values import looks_like_a_date, number_in
 
-Header = int | tuple[int, ...] | None
-"""The line that names the columns, from 1; several lines whose texts are joined; None if it has to be the first."""
+Header = int | None
+"""The line that names the columns, from 1; None if it has to be the first."""
 
 Lines = Sequence[tuple[int, Sequence[str]]]
 """Lines of a file as texts, each with the number at which it begins, from 1."""
@@ -22,16 +21,15 @@ LOOKED_AT = 200
 
 
 def is_header(value: object) -> bool:
-    """Return whether a value can be the lines that name the columns."""
-    lines: Sequence[Any] = value if isinstance(value, list | tuple) else [value]
-    return value is None or (all(is_whole(n) and n >= 1 for n in lines) and 0 < len(lines) <= 5)
+    """Return whether a value can be the line that names the columns."""
+    return value is None or (is_whole(value) and cast("int", value) >= 1)
 
 
 @dataclass(frozen=True)
 class Layout:
     """Names of the columns, one for each field of a row, and the number of rows before those of the table.
 
-    `separator`, `line`: of a CSV file, with the text of the last line of names.
+    `separator`, `line`: of a CSV file, with the text of the line of names.
     """
 
     names: tuple[str, ...]
@@ -48,38 +46,33 @@ class Layout:
         filled = [(number, row) for number, row in lines if any(text.strip() for text in row)]
         if not filled:
             raise InputError(f"{where} cannot be read as a table; it has no line with the names of the columns")
-        wanted = (filled[0][0],) if header is None else (header,) if isinstance(header, int) else tuple(header)
-        below = [(number, row) for number, row in filled if header is None or number >= wanted[0]]
-        likely = likely_header(below or filled)
+        wanted = filled[0][0] if header is None else header
+        likely, units = likely_header(
+            [(number, row) for number, row in filled if header is None or number >= wanted] or filled
+        )
         named = dict(lines)
-        if absent := [number for number in wanted if number not in named or not any(named[number])]:
+        if not any(named.get(wanted, ())):
             raise InputError(
-                f"line {absent[0]} of {where} holds no names of columns; data.header says which line does, such as "
-                f"header = {spelled(likely)}"
+                f"line {wanted} of {where} holds no names of columns; data.header says which line does, such as "
+                f"header = {likely}"
             )
-        if not isinstance(header, list | tuple) and likely != wanted and (header is None or len(likely) > 1):
-            reason = (
-                "a second line of names or of units is below it"
-                if len(likely) > 1
-                else "it stands alone, as a title does"
-            )
+        if header is None and likely != wanted:
             raise InputError(
-                f"line {wanted[0]} of {where} seems not to be all of the names of the columns: {reason}. "
-                f"Write header = {spelled(likely)} under [data], or header = {spelled(wanted, as_list=True)} if they are"
+                f"line {wanted} of {where} seems not to name the columns: it stands alone, as a title or names of groups "
+                f"do. Write header = {likely} under [data], or header = {wanted} if it names them"
             )
-        names = _joined([list(named[number]) for number in wanted])
-        rows = [row for number, row in filled if number > wanted[-1]]
-        skipped = 1 + next(place for place, (number, _) in enumerate(lines) if number == wanted[-1])
-        return cls(tuple(_fitted(names, rows)), skipped)
+        if header is None and units:
+            raise InputError(
+                f"{where} seems to have units, or names once more, below its names. Remove line {' and '.join(units)}, or "
+                f"write header = {wanted} under [data] if that is a row"
+            )
+        rows = [row for number, row in filled if number > wanted]
+        skipped = 1 + next(place for place, (number, _) in enumerate(lines) if number == wanted)
+        return cls(tuple(_fitted([*named[wanted]], rows)), skipped)
 
 
-def spelled(header: Sequence[int], *, as_list: bool = False) -> str:
-    """Spell the lines of a header as a config does."""
-    return json.dumps([*header] if as_list or len(header) > 1 else header[0])
-
-
-def likely_header(lines: Lines) -> tuple[int, ...]:
-    """Return the numbers of the lines that most likely name the columns, by lines of which none is blank."""
+def likely_header(lines: Lines) -> tuple[int, list[str]]:
+    """Return the line that most likely names the columns, and the lines of units below it. `lines`: none is blank."""
     sizes = [sum(bool(text.strip()) for text in row) for _, row in lines]
     tail = sorted(sizes[len(sizes) // 3 :][:LOOKED_AT])
     usual = tail[len(tail) // 2]
@@ -87,10 +80,9 @@ def likely_header(lines: Lines) -> tuple[int, ...]:
     if 2 * sizes[0] > usual or not first:
         first = 0
     (number, names), rows = lines[first], [row for _, row in lines[first + 1 :]]
-    if first and lines[first - 1][0] == number - 1 and _names_groups(lines[first - 1][1], names, rows):
-        return number - 1, number
-    below = int(bool(rows) and _names_groups(names, rows[0], rows[1:])) or _lines_of_units(names, rows)
-    return tuple(number for number, _ in lines[first : first + 1 + below])
+    if rows and _names_groups(names, rows[0], rows[1:]):
+        return lines[first + 1][0], []
+    return number, [str(unit) for unit, _ in lines[first + 1 : first + 1 + _lines_of_units(names, rows)]]
 
 
 def _is_row(texts: Sequence[str]) -> bool:
@@ -110,7 +102,6 @@ def _names_groups(above: Sequence[str], names: Sequence[str], rows: Sequence[Seq
 
 
 def _is_pair(texts: Sequence[str]) -> bool:
-    """Return whether a line is a name and a value, such as `Last update: 2024`."""
     first, second, *others = [*texts, "", ""]
     tells = first.strip().endswith(":") or number_in(second.strip()) is not None or looks_like_a_date(second.strip())
     return bool(first.strip()) and tells and not any(text.strip() for text in others)
@@ -148,9 +139,6 @@ def _lines_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 _RULE = re.compile("[-=_:+ ]{2,}")
 """A line drawn below a name."""
 
-_NO_NAME = re.compile(rf"{_RULE.pattern}|\{{.*\}}")
-"""Line below a name, or a program's own name of a column."""
-
 _UNIT = re.compile(
     r"(?i)[(\[].*[)\]]|\{.*\}|[%‰€$£¥]|(in )?(years?|yrs?|months?|weeks?|days?|hours?|h|min(utes)?|s(ec(onds)?)?|jahre?n?"
     r"|monate?|tage|stunden|ans?|années|mois|años|meses|eur(os?)?|usd|gbp|chf|dollars?|k[gm]|[cm]?m[²2³3]?|cm|g|mg|t|ha|l|ml"
@@ -161,20 +149,6 @@ _NO_VALUE = re.compile(
     r"(?i)|[-\u2013\u2014.:*?/]+|n\.?/?a\.?|nan|nil|null|none|missing|unknown|refused|not .*|no .*|don'?t .*|other|xx?|c"
 )
 """A text that can stand among numbers in a row, for no value."""
-
-
-def _joined(lines: Sequence[Sequence[str]]) -> list[str]:
-    if len(lines) == 1:
-        return [*lines[0]]
-    width = max(map(len, lines))
-    *groups, last = ([text.strip() for text in [*line, *[""] * (width - len(line))]] for line in lines)
-    spread = [[next((text for text in line[number::-1] if text), "") for number in range(width)] for line in groups]
-    names = []
-    for number, name in enumerate(last):
-        above = (wide[number] if name else line[number] for wide, line in zip(spread, groups))
-        named = (text for text in [*above, name] if text and not _NO_NAME.fullmatch(text))
-        names.append(" ".join(dict.fromkeys(named)))
-    return names
 
 
 def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -3,16 +3,13 @@
 The message of a library or an engine is never quoted: it may quote rows.
 """
 
-import bz2
 import gzip
-import lzma
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,11 +22,7 @@ PARQUET = (".parquet", ".pq")
 
 @contextmanager
 def decompressed(path: Path) -> Iterator[BinaryIO]:
-    """Bytes of a file to read, decompressed by its suffix.
-
-    Raises InputError where the library that decompresses it is not installed, and that library's errors for damaged
-    bytes.
-    """
+    """Bytes of a file to read, decompressed by its suffix. Raises InputError for a kind of compression that is not read."""
     suffix = path.suffix.lower()
     with ExitStack() as held:
         stream: Any = held.enter_context(open_regular(path))
@@ -38,36 +31,23 @@ def decompressed(path: Path) -> Iterator[BinaryIO]:
             if len(archive.namelist()) != 1:
                 raise InputError(f"{path.name} must hold one file, a CSV file")
             stream = held.enter_context(archive.open(archive.namelist()[0]))
-        elif suffix == ".zst":
-            if not find_spec("zstandard"):
-                raise InputError(
-                    f"{path.name} is compressed by Zstandard, which needs zstandard: pip install zstandard, or decompress "
-                    "it first"
-                )
-            stream = import_module("zstandard").open(stream, "rb")
-        elif suffix in _OPENERS:
-            stream = held.enter_context(_OPENERS[suffix](stream))
+        elif suffix == ".gz":
+            stream = held.enter_context(gzip.open(stream))
+        elif suffix in (".bz2", ".xz", ".zst"):
+            raise InputError(f"{path.name} is compressed in a way that is not read; decompress it, or take gzip or zip")
         yield stream
-
-
-_OPENERS: Mapping[str, Callable[[Any], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 
 _DAMAGED: tuple[type[Exception], ...] = (
     ValueError,
     EOFError,
     zlib.error,
-    lzma.LZMAError,
     zipfile.BadZipFile,
     NotImplementedError,  # a kind of compression that nobody here knows
     RuntimeError,  # an archive with a password
     ArithmeticError,  # numbers, dates or sizes that no type holds
     LookupError,
 )
-
-
-_LIBRARIES = ("zstandard", "pyreadstat")
-"""Libraries whose errors are no ValueError or the like."""
 
 
 @contextmanager
@@ -90,7 +70,7 @@ def reading(path: Path) -> Iterator[None]:
     except _DAMAGED as error:
         raise _unreadable(path, error) from None
     except Exception as error:
-        if type(error).__module__.startswith(_LIBRARIES):
+        if type(error).__module__.startswith("pyreadstat"):
             raise _unreadable(path, error) from None
         raise
 
@@ -105,7 +85,7 @@ def not_in_utf8(name: str) -> InputError:
 def _unreadable(path: Path, error: Exception) -> InputError:
     if path.suffix.lower() in PARQUET:
         problem = "its Parquet footer or pages are damaged; write it again"
-    elif path.suffix.lower() in (".gz", ".bz2", ".xz", ".zip", ".zst"):
+    elif path.suffix.lower() in (".gz", ".zip"):
         problem = "it is damaged or cut off, or no CSV with a header is compressed in it"
     elif path.suffix.lower() in (".csv", ".tsv", ".txt") or not path.suffixes:
         problem = "it must be CSV with a header, or Parquet"

@@ -192,9 +192,6 @@ class Unit:
 
     With `person` alone no person may have several rows. A random choice depends on the texts of a person and its rows
     alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
-
-    >>> Unit("patient", one_row="first").declared, Unit(rows_per_person="any").declared, Unit().declared
-    (1, 'any', None)
     """
 
     person: Person = setting(
@@ -207,12 +204,20 @@ class Unit:
         ),
     )
     one_row: str | None = setting(
-        None, Key(lambda row: row is None or row in ONE_ROW, f"be {' or '.join(map(json.dumps, ONE_ROW))}")
+        None,
+        Key(
+            lambda row: row is None or (isinstance(row, str) and row in ONE_ROW),
+            f"be {' or '.join(map(json.dumps, ONE_ROW))}",
+        ),
     )
     rows_per_person: RowsPerPerson = setting(
         None,
         Key(
-            lambda most: most in (None, ANY) or (type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON),
+            lambda most: (
+                most is None
+                or (isinstance(most, str) and most == ANY)
+                or (type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON)
+            ),
             f'be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}" where rows are what is counted',
         ),
     )
@@ -279,15 +284,10 @@ def people_rows(
         rows = part.taken(np.where(np.logical_and.reduce([*has_value.values()]), part.counts, 0))
         dropped += int(part.counts.sum() - rows.counts.sum())
         lacks.update({column: int(part.counts[~has].sum()) for column, has in has_value.items()})
-        if unit.needs_order and batches:
-            rows = with_keys(concatenated([batches.pop(), rows]), unit.columns, source.name)
         chosen = rows.taken(kept_of_each(rows, unit, source.name))
         left_out += int(rows.counts.sum() - chosen.counts.sum())
-        batches = [chosen] if unit.needs_order else [merged([*batches, chosen.without(unit.columns)])]
-    if not batches:
-        raise InputError(f"{source.name} has no row")
-    only = batches[0].without(unit.columns) if unit.needs_order else batches[0]
-    return only, dropped, lacks, left_out
+        batches = [merged([*batches, chosen.without(unit.columns)])]
+    return batches[0], dropped, lacks, left_out
 
 
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: float) -> Iterable[DistinctRows]:
@@ -299,7 +299,7 @@ def _parts(source: Source, columns: Sequence[str], unit: Unit, most: float) -> I
             f"the rows of {source.name} have no order, so nothing tells which is the {unit.one_row} of a person; "
             'take one_row = "random"'
         )
-    return (rows for _, rows in source.parts(chosen))
+    return [concatenated([rows for _, rows in source.parts(chosen)])]
 
 
 def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:

@@ -96,9 +96,12 @@ def _in_bands(attribute: Attribute, numbers: Sequence[Decimal], counts: CountArr
 
 
 def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> Attribute:
-    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= _span(days, counts)]
+    span = _span(days, counts)
+    units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= span]
+    # The longest of which there are at least a dozen.
+    dozens = [unit for unit, length in _DAYS.items() if 12 * length <= span] or ["week"]
     ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(attribute, dates=tuple(units or [date_unit(days, counts)]), ladder=ladder)
+    return replace(attribute, dates=tuple(units or dozens[-1:]), ladder=ladder)
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
@@ -174,12 +177,6 @@ def round_width(wished: Decimal) -> Decimal:
     """Nearest of 1, 2, 5 times a power of ten."""
     power = Decimal(1).scaleb(wished.adjusted())
     return min((digit * power for digit in (1, 2, 5, 10)), key=lambda width: abs(log(width / wished)))
-
-
-def date_unit(days: Sequence[str], counts: CountArray) -> str:
-    """Longest unit of which there are at least a dozen in the time of most rows; a week where all are short."""
-    span = _span(days, counts)
-    return max((unit for unit, length in _DAYS.items() if 12 * length <= span), key=_DAYS.__getitem__, default="week")
 
 
 def _span(days: Sequence[str], counts: CountArray) -> float:

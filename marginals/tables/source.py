@@ -30,7 +30,7 @@ from marginals.keys import (
 )
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
-from marginals.tables.counts import CountedRows, refusal_of_counts
+from marginals.tables.counts import refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
@@ -88,10 +88,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_PERSON = Attribute(Role.IDENTIFIER)
-"""Role of the column that says whose row it is."""
-
-
 Ladder = Callable[[Hierarchy], Hierarchy]
 """Function that puts levels of another release above the base values of a hierarchy."""
 
@@ -127,40 +123,29 @@ class Reading:
 
         occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
         """
-        numbers, unreadable, spelled = {}, {}, {}
+        numbers, unreadable, spelled, attributes = {}, {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
             rows_of: Counter[str] = Counter()
             for text, n in zip(self._texts(column, texts), counts.tolist()):
-                if n and text is not None and text != MISSING:
+                if n and text is not None:
                     rows_of[text] += n
-            column_numbers = numbers[column] = attribute.numbers(rows_of.keys(), self.decimal)
-            words = rows_of
-            if column_numbers is not None:
-                words = Counter({text: n for text, n in rows_of.items() if not column_numbers.is_number(text)})
+            words = Counter({text: n for text, n in rows_of.items() if text != MISSING})
+            days = dates_of_column(words) if attribute.dates or attribute.role is Role.SENSITIVE else {}
+            form = numbers[column] = attribute.numbers(words.keys(), self.decimal)
+            if form is not None:
+                words = Counter({text: n for text, n in words.items() if not form.is_number(text)})
                 unreadable[column] = words.total()
-            is_of_dates = attribute.dates or attribute.role is Role.SENSITIVE
-            spelled[column] = (is_of_dates and dates_of_column(rows_of)) or attribute.respelled(words)
-        reading = replace(self, numbers=numbers, unreadable=unreadable, spelled=spelled)
-        reading = replace(reading, attributes={c: reading._labelled(c, a) for c, a in self.attributes.items()})
-        attributes = {}
-        for column, attribute in self.attributes.items():
-            texts, counts = occurring[column]
-            texts_of_rows = zip(reading._texts(column, texts), counts.tolist())
-            groups = {text: n for text, n in texts_of_rows if text is not None and n}
-            sizes = np.array(list(groups.values()), dtype=np.int64)
+            spelling = spelled[column] = days or attribute.respelled(words)
+            sizes: Counter[str] = Counter()
+            for text, n in rows_of.items():
+                sizes[spelling.get(text, text)] += n
             try:
-                grouped = in_groups(attribute, list(groups), sizes, numbers[column])
+                grouped = in_groups(attribute, list(sizes), np.array(list(sizes.values()), dtype=np.int64), form)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name} {error}") from None
-            attributes[column] = reading._labelled(column, grouped)
-        return replace(reading, attributes=attributes)
-
-    def _labelled(self, column: str, attribute: Attribute) -> Attribute:
-        numbers = self.numbers[column]
-        if numbers is not None and attribute.hierarchy is None:
-            return attribute.with_labels(numbers.canonical)
-        return attribute.with_labels(lambda label: self.spelled[column].get(label, label))
+            attributes[column] = _labelled(grouped, form, spelling)
+        return replace(self, attributes=attributes, numbers=numbers, unreadable=unreadable, spelled=spelled)
 
     def counted(self, rows: DistinctRows) -> Table:
         """Count distinct rows whose values are known."""
@@ -332,8 +317,7 @@ class Reading:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
 
     def _texts(self, column: str, texts: Values) -> Values:
-        """Values of a column in one spelling, None for no value, or MISSING where it is counted."""
-        attribute, spelled = self.attributes.get(column, _PERSON), self.spelled.get(column, {})
+        attribute, spelled = self.attributes.get(column, Attribute(Role.IDENTIFIER)), self.spelled.get(column, {})
         instead = MISSING if attribute.counts_missing else None
         absent = attribute.absent(texts, self.missing, self.decimal)
         return [instead if text is None or text in absent else spelled.get(text, text) for text in texts]
@@ -419,6 +403,12 @@ class Reading:
         return f"the value in {place}" if place else "a value"
 
 
+def _labelled(grouped: Attribute, form: NumberFormat | None, spelling: Mapping[str, str]) -> Attribute:
+    if form is not None and grouped.hierarchy is None:
+        return grouped.with_labels(form.canonical)
+    return grouped.with_labels(lambda label: spelling.get(label, label))
+
+
 def _are_values(texts: Values) -> BoolArray:
     return np.array([text is not None for text in texts], dtype=bool)
 
@@ -475,7 +465,7 @@ class TableSource:
     encoding: str = setting(
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     )
-    header: Header = setting(None, Key(is_header, "be a line, from 1, or a list of lines, such as 3 or [3, 4]"))
+    header: Header = setting(None, Key(is_header, "be a line, from 1, such as 3"))
     sheet: str | None = setting(None, Key(lambda sheet: sheet is None or is_text(sheet), "name a sheet of a workbook"))
     counts: str | bool | None = setting(
         None,
@@ -595,11 +585,11 @@ class TableSource:
         return replace(table, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:
-        opened = self._opened()
-        keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
+        opened = self._checked()
+        are_declared = self.unit.declared is not None or bool(self.counts)
+        keys = [] if are_declared else possible_keys(opened.columns, self.attributes)
         reading = self._reading(opened, k)
-        is_in_parts = self.path is not None and not self._counts and can_count_parts()
-        limit = self._most_rows if is_in_parts else inf
+        limit = self._most_rows if self.path is not None and can_count_parts() else inf
         with engine_refusals(opened.name):
             if self.person is not None:
                 rows, dropped, lacking, left_out = people_rows(
@@ -619,6 +609,9 @@ class TableSource:
 
     def _counted(self, opened: Source, reading: Reading, limit: float, k: int) -> Table:
         columns = list(self.used)
+        if isinstance(self.counts, str):
+            people = rows_of_people(opened, columns, self.counts, self.missing, self.decimal)
+            return self._counted_in_memory(reading, people)
         if not isinstance(opened, InOrder):
             return self._counted_in_memory(reading, opened.distinct_rows(columns))
         rows = opened.distinct_rows(columns, limit)
@@ -636,7 +629,7 @@ class TableSource:
     def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
         reading = opened.grouping(_occurring(rows))
         table = reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
-        return table if self.unit.columns or self._counts else replace(table, copies=row_multiple(rows.counts))
+        return table if self.unit.columns or self.counts else replace(table, copies=row_multiple(rows.counts))
 
     @property
     def one_by_one(self) -> "TableSource":
@@ -692,23 +685,9 @@ class TableSource:
                     f"{key} is for tables of counts; rows are disclosed, and their risk is computed, {remedy}"
                 )
 
-    @property
-    def _described(self) -> dict[str, Attribute]:
-        """Attributes, and the columns of the person or of counts, which the rows must have."""
-        return {**self.attributes, **dict.fromkeys([*self.unit.columns, *self._counts], _PERSON)}
-
-    @property
-    def _counts(self) -> list[str]:
-        return [self.counts] if isinstance(self.counts, str) else []
-
-    def _opened(self) -> Source:
-        opened = self._checked()
-        return CountedRows(opened, self._counts[0], self.missing, self.decimal) if self._counts else opened
-
     def _checked(self) -> Source:
-        """The frame or the files, with the columns that are described; a table of counts must be called one."""
-        needed = [column for column, attribute in self._described.items() if attribute.role is not Role.IGNORED]
-        name = "the table" if self.path is None else self.path.name
+        needed = [column for column, attribute in self.attributes.items() if attribute.role is not Role.IGNORED]
+        needed += [*self.unit.columns, *([self.counts] if isinstance(self.counts, str) else [])]
         source: Source
         if self.path is None:
             source = frame_source(self.origin, self._most_rows)
@@ -720,7 +699,7 @@ class TableSource:
         if self.counts is None and self.person is None:
             column = counts_column(self.origin if self.path is None else source)
             if column is not None and column not in self.used:
-                raise refusal_of_counts(column, name)
+                raise refusal_of_counts(column, source.name)
         return source
 
     def _reading(self, opened: Source, k: int = 1) -> Reading:

@@ -20,11 +20,7 @@ BLANKS = SPACES + UNSEEN + OUTER
 
 
 def cell_text(text: str) -> str:
-    r"""Return the normal form of a text: composed (NFC), one kind of blank, without outer blanks and unseen characters.
-
-    >>> cell_text("\ufeffZu\u0308rich\u00a0"), cell_text(" New\u202fYork\t"), cell_text("\u200b \u3000")
-    ('Zürich', 'New York', '')
-    """
+    """Return the normal form of a text: composed (NFC), one kind of blank, without outer blanks and unseen characters."""
     if text.isascii():
         return text.strip()
     return unicodedata.normalize("NFC", text.translate(_ONE_BLANK)).strip(OUTER)
@@ -41,15 +37,7 @@ _ZERO_FRACTION = re.compile(r"([-+]?[0-9]+)[.,]0+")
 
 
 def folded(text: str) -> str:
-    r"""Return the common form of all spellings of one value: without case, accents, script, hyphens and final dots.
-
-    >>> {folded(text) for text in ("Yes", "YES.", "\uff39es", "\u03a5\u0435s", "'yes'")}
-    {'yes'}
-    >>> folded("North-West") == folded("north  west")
-    True
-    >>> folded("Straße") == folded("STRASSE"), folded("A+") == folded("A-"), folded("1-2") == folded("12")
-    (True, False, False)
-    """
+    """Return the common form of all spellings of one value: without case, accents, script, hyphens and final dots."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     if not plain.isascii():
         decomposed = unicodedata.normalize("NFKD", plain)
@@ -64,11 +52,7 @@ def folded(text: str) -> str:
 
 
 def respelled(rows_of: Mapping[str, int], preferred: Collection[str] = ()) -> dict[str, str]:
-    """Map each text to a more frequent spelling of it, if there is one. `preferred`: texts that win.
-
-    >>> respelled({"Yes": 9, "YES": 2, "yes": 1, "no": 5})
-    {'YES': 'Yes', 'yes': 'Yes'}
-    """
+    """Map each text to a more frequent spelling of it, if there is one. `preferred`: texts that win."""
     alike: dict[str, list[str]] = defaultdict(list)
     for text in sorted(rows_of):
         alike[folded(text)].append(text)
@@ -87,11 +71,7 @@ _LONGEST = 60
 
 @lru_cache(1 << 17)  # asked several times of each value of a column
 def says_nothing(text: str) -> bool:
-    """Return whether a text says that a value is not known, was refused or not asked for, in one of several languages.
-
-    >>> list(map(says_nothing, ("n/a", "Don't know / refused", "99 - Refused", "keine Angabe", "none", "other")))
-    [True, True, True, True, False, False]
-    """
+    """Return whether a text says that a value is not known, was refused or not asked for, in one of several languages."""
     if len(text) > _LONGEST or text.isdecimal():
         return False
     text = text if text.isascii() else unicodedata.normalize("NFKC", text)
@@ -122,11 +102,7 @@ def _nothing() -> frozenset[str]:
 
 
 def nothing_among(texts: Collection[str]) -> frozenset[str]:
-    """Return those of the values of a column that are texts for unknown values; a minus beside a plus is a result.
-
-    >>> nothing_among(["+", "-", "not tested"]), nothing_among(["high", "-"])
-    (frozenset({'not tested'}), frozenset({'-'}))
-    """
+    """Return those of the values of a column that are texts for unknown values; a minus beside a plus is a result."""
     texts_for_nothing = [text for text in texts if says_nothing(text)]
     has_plus = any("-" in text or "\u2212" in text for text in texts_for_nothing) and any("+" in text for text in texts)
     return frozenset(text for text in texts_for_nothing if not (has_plus and text and not text.strip("-\u2212\u2013")))

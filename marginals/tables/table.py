@@ -106,7 +106,6 @@ class OutOfCoreCounts:
         return self.domain.margin(self.domain.mask(wide))
 
     def _recoded(self, margin: Mapping[str, int]) -> dict[str, Recoding]:
-        """Codes at the levels of a margin; columns that it lacks have one code, where they may lack a value."""
         recoded = {}
         for column, base in self.recodings.items():
             if column in margin:
@@ -178,13 +177,7 @@ def telling_margin(where: RowChoice, domain: Domain) -> Mask:
 
 
 def separating_levels(domain: Domain, values: Values) -> dict[str, int]:
-    """Coarsest level of each attribute whose values lie in a part or in the rest, none in both.
-
-    >>> from marginals.example import table
-    >>> ages = table.domain.hierarchy("age").labels[0]
-    >>> separating_levels(table.domain, {"age": np.array([int(age[:2]) >= 40 for age in ages])})
-    {'age': 2}
-    """
+    """Coarsest level of each attribute whose values lie in a part or in the rest, none in both."""
     levels = {}
     for name, inside in values.items():
         hierarchy = domain.hierarchy(name)
@@ -383,5 +376,4 @@ class Rows:
     decimal: str = "."
 
     def __len__(self) -> int:
-        """Number of rows."""
         return len(self.frame)

@@ -48,10 +48,6 @@ class NumberFormat:
 
     `decimal`: the sign before the fraction. `thousands`: the sign between groups of digits, of three, or of two above
     the last three as in India; "" for none. `percent`: whether a percent sign follows each number.
-
-    >>> swiss, indian = NumberFormat(".", "'"), NumberFormat(".", ",")
-    >>> swiss.number("1\u2019234.50"), indian.number("1,00,000"), indian.number("1,2"), NumberFormat().number("\u22125e3")
-    (Decimal('1234.5'), Decimal('1E+5'), None, Decimal('-5E+3'))
     """
 
     decimal: str = "."

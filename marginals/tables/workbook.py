@@ -197,7 +197,6 @@ class _Counts:
             self._string_lengths[-1] += length
 
     def _place(self, name: str | None) -> None:
-        """Go to the cell of a name, or to the next of the row."""
         self._cell_row, self._column = self._row, self._column + 1
         if name is not None:
             if not (match := _CELL.fullmatch(name)):

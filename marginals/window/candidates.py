@@ -174,11 +174,6 @@ class Candidates:
         with page.around(steward):
             Release(published).write(folder / out, sign=key)
 
-    def drop(self, number: int) -> None:
-        """Forget a candidate."""
-        if candidate := self.get(number):
-            shutil.rmtree(candidate.folder, ignore_errors=True)
-
     def clear_leftovers(self) -> None:
         """Remove the files of searches that were cut off, and the oldest candidates beyond the number that is kept."""
         for folder in self._folders().values():
@@ -187,7 +182,7 @@ class Candidates:
         for searched in self._project.folder.glob(f".{self._config.path.stem}.candidate-*.toml"):
             searched.unlink(missing_ok=True)
         for candidate in self.all()[:-_MOST]:
-            self.drop(candidate.number)
+            shutil.rmtree(candidate.folder, ignore_errors=True)
 
     def _folders(self) -> dict[int, Path]:
         named = ((re.fullmatch(r"candidate-([1-9]\d{0,5})", f.name), f) for f in self._project.private.iterdir())

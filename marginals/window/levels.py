@@ -16,7 +16,6 @@ from marginals.names import level_names, number_of
 from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import attribute_in, put
-from marginals.window.rendering import FieldError
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -83,10 +82,10 @@ def save_cuts(window: Window, request: Request) -> Response:
     """Write a hierarchy file with bands between the numbers that somebody typed."""
     name = request.form.get("attribute", "")
     hierarchy = _hierarchy(window, name)
-    numbers = [POINT.number(text) for text in _split(request.form.get("cuts", ""))]
+    numbers = [POINT.number(text) for text in re.split(r"[,;\s]+", request.form.get("cuts", "").strip()) if text]
     cuts = sorted({number for number in numbers if number is not None})
     if not cuts or None in numbers:
-        raise FieldError("cuts", "type the numbers at which bands begin, such as 18, 65")
+        raise InputError("type the numbers at which bands begin, such as 18, 65").about("cuts")
     values = {value: POINT.number(value) for value in hierarchy.labels[0] if value != MISSING}
     named = {value: _band(number, cuts) for value, number in values.items()}
     bands = [[value, named.get(value, value), SUPPRESSED] for value in hierarchy.labels[0]]
@@ -101,8 +100,8 @@ def save_group(window: Window, request: Request) -> Response:
         raise InputError("the levels have changed since this page was loaded; load it again")
     group = " ".join(form.get("group", "").split())
     if group in ("", SUPPRESSED) or not chosen:
-        raise FieldError(
-            "group", f'tick the values that become one group, and give it a name other than "{SUPPRESSED}"'
+        raise InputError(f'tick the values that become one group, and give it a name other than "{SUPPRESSED}"').about(
+            "group"
         )
     rows = [list(row) for row in hierarchy.rows()]
     for row in rows:
@@ -118,7 +117,8 @@ def _write(window: Window, request: Request, name: str, rows: list[list[str]], l
     _ = Hierarchy.from_rows(rows)
     stem = re.sub(r"[^a-z0-9._-]+", "_", name.lower()).strip("._-") or "column"
     free = (f"hierarchies/{stem}{f'_{number}' if number > 1 else ''}.csv" for number in count(1))
-    path = _file_of(window, name) or next(path for path in free if not window.project.inside(path).exists())
+    path_now = window.file.plain.get("attributes", {}).get(name, {}).get("hierarchy")
+    path = path_now or next(path for path in free if not window.project.inside(path).exists())
 
     def change(document: tomlkit.TOMLDocument) -> None:
         attribute_toml = attribute_in(document, name)
@@ -138,17 +138,8 @@ def _hierarchy(window: Window, name: str) -> Hierarchy:
     return counted.value.domain.hierarchy(name)
 
 
-def _file_of(window: Window, name: str) -> str:
-    settings = window.file.plain.get("attributes", {}).get(name, {})
-    return str(settings.get("hierarchy", ""))
-
-
 def _address(name: str, level: int) -> str:
     return f"/levels?{urlencode({'attribute': name, 'level': level})}"
-
-
-def _split(text: str) -> list[str]:
-    return [part for part in re.split(r"[,;\s]+", text.strip()) if part]
 
 
 def _band(value: Decimal | None, cuts: list[Decimal]) -> str:

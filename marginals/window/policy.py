@@ -14,7 +14,7 @@ from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
-from marginals.named_rules import named_rule
+from marginals.named_rules import named_rule, rule_names
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.publishing.wanted import WEIGHT
 from marginals.say.claims import MEANINGS, claim_meaning, claim_title
@@ -23,12 +23,9 @@ from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
 from marginals.window.policy_choices import CHOICES, costs, harm_of
 from marginals.window.project import drop, put, section
-from marginals.window.rendering import FieldError
 from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
 from models.tables.hierarchy import SUPPRESSED
-
-RULES = ("cms-11", "tre-10", "abs-10", "all-of-us-21")
 
 
 def _counted_by(preset: Preset) -> tuple[str, str, str]:
@@ -71,7 +68,7 @@ def show(window: Window, _request: Request) -> Response:
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
         silent=policy.silent_on(sensitive),
         word=(Codebook() if table is None else table.codebook).word,
-        rules=[(named_rule(name), named_rule(name) in policy.named_rules) for name in RULES],
+        rules=[(named_rule(name), named_rule(name) in policy.named_rules) for name in rule_names()],
         sensitive=sensitive,
         claims=_claims(policy, sensitive, counts_missing, table),
     )
@@ -103,8 +100,9 @@ def save(window: Window, request: Request) -> Response:
         try:
             _ = None if text in (NO_DIVERSITY, *DEMANDS) else parse_diversity(text)
         except CriterionError as error:
-            raise FieldError(f"{_TYPED}{name}", str(error)) from None
-    rules = [rule for rule in form.getlist("rules") if rule in RULES]
+            error.about(f"{_TYPED}{name}")
+            raise
+    rules = [rule for rule in form.getlist("rules") if rule in rule_names()]
 
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
@@ -176,7 +174,7 @@ def save_harm(window: Window, request: Request) -> Response:
 def _percent(label: str, text: str) -> Fraction:
     number = text.replace(",", ".").removesuffix("%").strip()
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,4})?", number) or not is_percent(Fraction(number)):
-        raise FieldError(f"most:{label}", "a bound is a percentage above 0 and below 100, such as 20, or empty")
+        raise InputError("a bound is a percentage above 0 and below 100, such as 20, or empty").about(f"most:{label}")
     return Fraction(number)
 
 
@@ -263,7 +261,7 @@ def _count(form: Mapping[str, str], key: str) -> int | None:
     if not text:
         return None
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
-        raise FieldError(key, f"{key} is a whole number of at least 1, such as 10, or empty")
+        raise InputError(f"{key} is a whole number of at least 1, such as 10, or empty").about(key)
     return int(text)
 
 

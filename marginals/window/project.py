@@ -32,15 +32,13 @@ NOTES = ".marginals-window"
 _WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
 """Keys of an attribute whose texts are words, never files."""
 
-_TABLES = (".csv", ".parquet", ".xlsx", ".sav", ".dta", ".sas7bdat")
-
 
 @dataclass(frozen=True)
 class Project:
     """A folder with what is worked on: a config, a table that has none yet, or a release alone.
 
-    folder: resolved. config: where the config is, or will be; None where there is a release only. table: the table that the
-    config is to be about, while there is none. release: a release to explore, without its table.
+    folder: resolved. config: where the config is, or will be; None for a release alone. table: the table of a config that is
+    to be written. release: a release to explore, without its table.
     """
 
     folder: Path
@@ -57,9 +55,9 @@ class Project:
 
     @classmethod
     def at(cls, path: Path) -> "Project":
-        """The project that a path stands for: a table, a config, a release, or a folder with one of these.
+        """Return the project of a path: a table, a config, a release, or the folder of a config.
 
-        Raises InputError, in a sentence, for anything else.
+        Raises InputError for anything else.
         """
         if not path.exists():
             raise InputError(f"there is no {path}; name a table, a release.toml or a release")
@@ -83,22 +81,17 @@ class Project:
             return cls(folder.parent, None, release=folder)
         if (folder / CONFIG).is_file():
             return cls(folder, folder / CONFIG)
-        tables = sorted(file for file in folder.iterdir() if file.suffix in _TABLES and file.is_file())
-        if len(tables) == 1:
-            return cls._of_table(tables[0])
-        several = f"{len(tables)} tables; name one of them" if tables else f"neither a table nor a {CONFIG}"
-        raise InputError(f"{path} holds {several}")
+        raise InputError(f"{path} holds neither a release nor a {CONFIG}; name a table")
 
     @classmethod
     def _of_table(cls, table: Path) -> "Project":
-        for name in (CONFIG, f"{table.stem}.toml"):
-            config = table.parent / name
-            if not config.exists() or _names(config, table):
-                return cls(table.parent, config, table)
-        raise InputError(f"{CONFIG} and {table.stem}.toml are about other tables; open one of them, or move it away")
+        config = table.parent / CONFIG
+        if config.exists() and not _names(config, table):
+            raise InputError(f"{CONFIG} is about another table; open it, or move it away")
+        return cls(table.parent, config, table)
 
     def inside(self, name: str) -> Path:
-        """The path of a file in the folder, named as it stands there. Raises InputError for any other."""
+        """Return the path of a file in the folder. Raises InputError for any other."""
         path = Path(name)
         if not name or "\0" in name or path.is_absolute() or ".." in path.parts:
             raise InputError("files are named by their path in the project's folder")
@@ -124,7 +117,7 @@ class Project:
     def private(self) -> Path:
         """The window's own folder, which its owner alone may enter; made when missing.
 
-        Raises InputError where something else has its name, such as a link to another folder.
+        Raises InputError if something else has its name, such as a link to another folder.
         """
         folder = self.folder / NOTES
         if folder.is_symlink():
@@ -152,7 +145,7 @@ def _names(config: Path, table: Path) -> bool:
         path = tomllib.loads(bounded_content(config, _MOST_BYTES).decode("utf-8"))["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
     except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
-        return config.name == CONFIG
+        return True  # the page of the config says what is wrong
 
 
 def _texts(content: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, str]]:
@@ -199,7 +192,7 @@ _MOST_BASES = 50
 
 
 def releases_in(project: Project) -> list[str]:
-    """The releases in the folder of a project, by their names; the one that was published last comes first."""
+    """Return the releases in the folder of a project by name, the latest first."""
     if project.release is not None:
         return [project.release.name]
     folders = [
@@ -211,7 +204,7 @@ def releases_in(project: Project) -> list[str]:
 
 
 def changed_since(project: Project, config: Config, release: str) -> list[str]:
-    """Names of the config and the files of its table that were changed after a release was written."""
+    """Return the names of the config and the files of its table that were changed after a release was written."""
     written, origin = (project.folder / release).stat().st_mtime, config.source.origin
     files = [*([project.config] if project.config else []), *(files_at(origin) if isinstance(origin, Path) else [])]
     return [file.name for file in files if file.stat().st_mtime > written]
@@ -249,7 +242,7 @@ class ConfigFile:
 
     @property
     def text(self) -> str:
-        """The text. Raises InputError where there is none."""
+        """The text. Raises InputError if there is none."""
         try:
             return bounded_content(self.path, _MOST_BYTES).decode("utf-8").replace("\r\n", "\n")
         except UnicodeDecodeError:
@@ -258,7 +251,7 @@ class ConfigFile:
             raise InputError(f"{self.path.name} cannot be read: {system_reason(error)}") from None
 
     def read(self, text: str | None = None) -> Config:
-        """The config; of another text than stands there, if one is given. Raises InputError."""
+        """Return the config, or that of another text. Raises InputError."""
         content = self.text if text is None else text
         stamp = self._version_of(content)
         cached = self._cache

@@ -3,21 +3,16 @@
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from marginals.errors import InputError
-from marginals.pages.release_page import environment
-from marginals.pairs import SIGNS
-
-if TYPE_CHECKING:
-    import jinja2
+from marginals.pages.release_page import filled
 
 
-def rendered(name: str, /, **content: object) -> bytes:
+def rendered(name: str, /, **content: Any) -> bytes:
     """Return a template, filled in, in UTF-8."""
-    return _environment().get_template(name).render(content).encode("utf-8", "replace")
+    return filled(name, content, "marginals.window", "marginals.pages")
 
 
 TIMES = " \N{MULTIPLICATION SIGN} "
@@ -36,22 +31,6 @@ def script() -> bytes:
     return files("marginals.window.templates").joinpath("window.js").read_bytes()
 
 
-@cache
-def _environment() -> "jinja2.Environment":
-    templates = environment("marginals.window", "marginals.pages")
-    templates.filters["thousands"] = lambda number: f"{number:,}"
-    templates.globals.update(signs=SIGNS)
-    return templates
-
-
-class FieldError(InputError):
-    """A text in a field of a form makes no sense. field: its name."""
-
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.field = field
-
-
 class Form(NamedTuple):
     """A form as a page shows it: with the values of the page, or with the texts of a form that was refused.
 
@@ -67,7 +46,8 @@ class Form(NamedTuple):
     @classmethod
     def refused(cls, typed: Mapping[str, Sequence[str]], error: Exception | None, sentence: str) -> "Form":
         """Return a form that comes back. error: names the field, or the key of the config, that it is about."""
-        key = getattr(error, "field", "") or getattr(error, "key", "").rpartition(".")[2]
+        key = getattr(error, "key", "")
+        key = key if key in typed else key.rpartition(".")[2]
         return cls("".join(typed.get("version", [])), typed, key if key in typed else "", sentence)
 
     def text(self, name: str, value: object) -> Markup:

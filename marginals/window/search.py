@@ -1,5 +1,6 @@
 """Search: looks for releases in the background, keeps results side by side, and shows the obstacles."""
 
+import shutil
 from urllib.parse import urlencode
 
 import tomlkit
@@ -19,27 +20,21 @@ from marginals.window.window import Window
 
 def show(window: Window, _request: Request) -> Response:
     """Return the page."""
-    candidates, settings = window.candidates.all(), window.file.plain
-    config, candidate_now, job = window.config(), window.candidates.current(), window.jobs.latest(SEARCH)
-    analyses = config.policy.analyses
-    pairs = [
-        analysis.attributes for analysis in analyses if len(analysis.attributes) == 2 and analysis.weight > AS_THE_REST
-    ]
-    questions = [(*pair, _state_of(pair, job, candidate_now)) for pair in pairs]
+    candidates, settings, config = window.candidates.all(), window.file.plain, window.config()
+    current, wishes, job = window.candidates.current(), config.policy.analyses, window.jobs.latest(SEARCH)
+    pairs = [wish.attributes for wish in wishes if len(wish.attributes) == 2 and wish.weight > AS_THE_REST]
+    questions = [(*pair, _state_of(pair, job, current)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
         job=job,
-        candidates=[
-            (candidate, window.candidates.changes(candidate), _obstacles(candidate), _lines_of(candidate))
-            for candidate in reversed(candidates)
-        ],
-        found=candidate_now,
-        useful="" if candidate_now is None or candidate_now.decision is None else useful_line(candidate_now.decision),
+        candidates=[(c, window.candidates.changes(c), _obstacles(c), _lines(c)) for c in reversed(candidates)],
+        found=current,
+        useful=useful_line(current.decision) if current and current.decision else "",
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
         questions=[*questions, *[("", "", "")] * max(QUESTIONS - len(questions), 1)],
-        others=[TIMES.join(analysis.attributes) for analysis in analyses if analysis.attributes not in pairs],
+        others=[TIMES.join(wish.attributes) for wish in wishes if wish.attributes not in pairs],
         presets=list(PRESETS.values()),
         preset=preset_of(config.policy),
     )
@@ -51,12 +46,12 @@ def _state_of(pair: tuple[str, ...], job: Job | None, candidate: Candidate | Non
         if job.answered is None or frozenset(pair) not in job.questions:
             return ""
         return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
-    return "" if candidate is None else candidate.kinds.get(pair, "unpublished")
+    return "" if candidate is None else candidate.kinds.get((pair[0], pair[1]), "unpublished")
 
 
-def _lines_of(candidate: Candidate) -> list[str]:
+def _lines(candidate: Candidate) -> list[str]:
     decision = candidate.decision
-    return [] if decision is None else list(decision_lines(decision, f"Candidate {candidate.number}"))
+    return [*decision_lines(decision, f"Candidate {candidate.number}")] if decision else []
 
 
 def _obstacles(candidate: Candidate) -> list[tuple[str, str, str]]:
@@ -97,7 +92,7 @@ def take(window: Window, request: Request, number: int) -> Response:
 
 def drop(window: Window, _request: Request, number: int) -> Response:
     """Forget a candidate."""
-    window.candidates.drop(_candidate(window, number).number)
+    shutil.rmtree(_candidate(window, number).folder, ignore_errors=True)
     return window.back("/search")
 
 

@@ -11,7 +11,6 @@ from marginals.errors import InputError
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.people import columns_of
 from marginals.window.project import OlderVersionError, keep_diversity, put, section, sensitive_in
-from marginals.window.rendering import FieldError
 from marginals.window.window import Window
 from models.errors import MarginalsError
 
@@ -137,7 +136,7 @@ def save_unit(window: Window, request: Request) -> Response:
     person, keep = request.form.get("person", ""), request.form.get("keep", "")
     most = request.form.get("most", "").strip()
     if keep == "most" and not most.isdecimal():
-        raise FieldError("most", "say how many rows of a person are kept at most, as a whole number")
+        raise InputError("say how many rows of a person are kept at most, as a whole number").about("most")
 
     def change(document: tomlkit.TOMLDocument) -> None:
         data = section(document, "data")

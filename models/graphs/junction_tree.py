@@ -39,11 +39,7 @@ def maximal_masks(masks: Iterable[Mask]) -> list[Mask]:
 
 
 def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
-    """Run Prim's algorithm from the first clique; return the order in which cliques join, and the place of each parent
-    or -1.
-
-    Of equal overlaps the earlier clique joins, and it joins the one that joined first.
-    """
+    """Run Prim's algorithm from the first clique; return the order in which cliques join, and the place of each parent."""
     overlaps, parents = [0] * len(cliques), [-1] * len(cliques)
     order: list[int] = []
     waiting = list(range(len(cliques)))

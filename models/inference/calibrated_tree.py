@@ -5,7 +5,7 @@ fitting. Margins, boxes, bounds and samples touch only the cliques between their
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
 from operator import and_
@@ -101,11 +101,6 @@ class CalibratedTree:
         """Return the tree of the published clique marginals. Raises NotDecomposableError for other collections."""
         tree, cube = collection.junction_tree, collection.cube
         return cls(tree, tuple(map(cube.table, tree.cliques)), float(cube.total))
-
-    @property
-    def occupied(self) -> "CalibratedTree":
-        """The tree without the cells that a fit leaves empty."""
-        return replace(self, cliques=tuple(cells[cells.counts > 0] for cells in self.cliques))
 
     def marginal(self, mask: Mask) -> Cells:
         """Return expected counts over a margin that one clique shows. Raises DomainMismatchError if none does."""
@@ -386,10 +381,7 @@ def _meet(coupling: Coupling, near: FloatArray, far: FloatArray, rows: FloatArra
 def _through(
     coupling: Coupling, counts: FloatArray, keys: IndexArray, size: int, messages: Sequence[Message]
 ) -> FloatArray:
-    """Return rows of a clique by key and by the values of all messages: shape (size, values).
-
-    counts, keys: of each cell of the clique, keys below `size`. Cells with equal keys and separator cells are merged.
-    """
+    """Return rows of a clique by key, below `size`, and by the values of all messages: shape (size, values)."""
     if not messages:
         return np.asarray(np.bincount(keys, counts, minlength=size).reshape(size, 1), dtype=np.float64)
     if coupling is in_proportion and len(messages) == 1:
@@ -482,11 +474,7 @@ def _beyond(tree: CalibratedTree, side: Side, items: tuple[Item, ...], how: _How
 def _rows(
     tree: CalibratedTree, clique: int, back: Side | None, items: tuple[Item, ...], beyond: _Messages, how: _How
 ) -> FloatArray:
-    """Return rows by the cell of the separator behind a clique (one row if there is none) and by the values of each
-    item.
-
-    beyond: the rows on each of the clique's ways to items that it does not hold.
-    """
+    """Return rows by the cell of the separator behind a clique, one row without one, and by the values of each item."""
     coupling, groups = how
     ways = tree.ways(clique, items)
     held = [item for item in items if tree.holders(item) >> clique & 1]

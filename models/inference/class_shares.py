@@ -160,11 +160,7 @@ def counted_shares(sums: ClassSums, most: int = LISTED, deadline: Deadline = NEV
 def _rows_in_all(
     layers: Sequence[Sequence[Step]], ways: Callable[[int, _Filled], _Number], one: _Number, deadline: Deadline
 ) -> tuple[_Number, list[list[_Number]]]:
-    """Return the number of arrangements and the rows of each class with each value, summed over all arrangements.
-
-    ways: number of ways within a class, given its number and its rows by value. The rows are empty if there is no
-    arrangement.
-    """
+    """Return the number of arrangements, and the rows of each class with each value over all; empty if there are none."""
     none = one - one
     behind = [dict.fromkeys([step[1] for step in layers[-1]], one)]
     weights: list[list[_Number]] = []
@@ -202,10 +198,7 @@ _HOPELESS = 12.0
 
 
 def _digits(sums: ClassSums, room: IndexArray) -> float:
-    """Return a low estimate of the digits of the number of tables, from a quarter of the room of each free direction.
-
-    room: of each cell between its bounds, shape (classes, values).
-    """
+    """Return a low estimate of the digits of the number of tables. room: of each cell between its bounds."""
     if not (free := (room > 0).astype(np.float64)).any():
         return 0.0
     tied = int(free.any(axis=1).sum()) + sum(int((table.sums(free) > 0).sum()) for table in sums.tables)
@@ -329,10 +322,7 @@ def _softmax(score: FloatArray, sizes: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: FloatArray) -> tuple[float, FloatArray]:
-    """Return the changes by a Newton step: of the linear part of the dual function, and of the score of each cell.
-
-    Each unknown is scaled by the root of its count, so that the misfit solved for is that of `_SOLVED`.
-    """
+    """Return the changes by a Newton step: of the linear part of the dual function, and of the score of each cell."""
     from scipy.sparse.linalg import LinearOperator, cg  # slow to import, and few need it
 
     counts = np.concatenate([table.counts.ravel() for table in tables])
@@ -358,10 +348,7 @@ def _newton_step(tables: Sequence[SummedTable], expected: FloatArray, sizes: Flo
 
 
 def _distance(tables: Sequence[SummedTable], expected: FloatArray, change: FloatArray) -> float:
-    """Return an upper bound, in rows, on the KL divergence of the exact distribution from this one.
-
-    change: the relative change of each cell that meets the sums. Infinite if the changed cells do not meet the sums.
-    """
+    """Return an upper bound, in rows, on the KL divergence of the exact distribution; infinite if sums are not met."""
     changed = expected * (1 + change)
     misfit = max(float(np.abs(table.counts.ravel() - table.sums(changed)).max(initial=0.0)) for table in tables)
     if not np.isfinite(changed).all() or changed.min() < -_ROUNDED or misfit > _ROUNDED * expected.sum():

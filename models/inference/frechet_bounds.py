@@ -111,14 +111,10 @@ class FrechetBounds:
         except TooManyCellsError:
             return None
 
-    def extreme(self, inside: BoolArray, direction: int, seconds: float, deadline: Deadline) -> Extreme:
-        """Return `extreme_count` of some possible cells, and keep the table that it finds.
-
-        Raises TooManyCellsError if there are more than PROGRAM_LIMIT possible cells.
-        """
-        cells = self.possible
-        if cells is None:
-            raise TooManyCellsError(f"the published cells that may be occupied are more than {PROGRAM_LIMIT}")
+    def extreme(
+        self, cells: PossibleCells, inside: BoolArray, direction: int, seconds: float, deadline: Deadline
+    ) -> Extreme:
+        """Return `extreme_count` of some of the possible cells, and keep the table that it finds."""
         extreme = extreme_count(cells, inside, direction, seconds, deadline=deadline)
         if extreme.table is not None:
             self.tables_met.append(extreme.table)
@@ -304,10 +300,7 @@ class Box:
     def _refined(
         self, margin: Mapping[str, int], levels: Mapping[str, int], lower: CountArray, upper: CountArray
     ) -> _Ends:
-        """Tighten bounds where the published levels show that a cell must, or need not, have rows.
-
-        lower, upper: of the cells of the margin, with the count of the published value at each value under it.
-        """
+        """Tighten bounds of the cells where the published levels show that a cell must, or need not, have rows."""
         lower = np.maximum(lower, 0)
         for attribute, told_level in levels.items():
             hierarchy, along = self.source.domain.hierarchy(attribute), [-1 if attribute == a else 1 for a in margin]
@@ -365,17 +358,17 @@ class Box:
         return CountBounds(lower, total, sharp=False, lower_sharp=True)
 
     def _programmed(self, seconds: float) -> CountBounds:
-        if seconds <= 0 or self.source.possible is None:
+        if seconds <= 0 or (possible := self.source.possible) is None:
             return CountBounds(0, self.source.collection.cube.total, sharp=False)
-        cells = self.source.possible.cells
+        cells = possible.cells
         share = np.ones(len(cells))
         for attribute in self.inside:
             level = cells.margin.get(attribute)
             share *= 0.5 if level is None else self.share(attribute, level)[cells.column(attribute)]
         # Each bound runs two programs, one after the other; the other half of the time is left for fitting.
         deadline = self.source.deadline.share(2).earlier(seconds)
-        upper = self.source.extreme(share > 0, 1, inf, deadline.share(2))
-        lower = self.source.extreme(share == 1, -1, inf, deadline)
+        upper = self.source.extreme(possible, share > 0, 1, inf, deadline.share(2))
+        lower = self.source.extreme(possible, share == 1, -1, inf, deadline)
         is_sharp = lower.attained and upper.attained
         return CountBounds(lower.bound, upper.bound, is_sharp)
 
@@ -419,10 +412,7 @@ def _is_sharp(tree: CalibratedTree, groups: Mapping[Item, Groups]) -> bool:
 
 
 def _is_counted(tree: CalibratedTree, side: Side, items: tuple[Item, ...]) -> bool:
-    """Return whether rows by separator cell and items beyond follow from the marginal of one clique there.
-
-    A clique is passed through if the next separator shows everything that is asked of the clique.
-    """
+    """Return whether rows by separator cell and items beyond follow from the marginal of one clique there."""
     while ways := tree.ways(tree.links[side[0]].cliques[side[1]], items):
         (way, beyond), *others = ways
         needed = reduce(or_, set(items).difference(beyond), tree.tree.separators[side[0] + 1])

@@ -1,9 +1,9 @@
 """The model of a collection: its maximum-entropy distribution, decomposable or not, and certain bounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
-from math import log, prod
+from math import inf, log, prod
 from operator import or_
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.inference.plausible_tables import PlausibleTables
 from models.inference.u_terms import u_terms
 from models.tables.contingency_table import Cells
+from models.tables.contingency_table import entropy as entropy_of
 from models.tables.hierarchy import Domain, InducedAttribute, Margin, Mask, vertices_of
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class MarginalModel:
                 f"iterative fitting misses a published count by {fit.residual:.2g} of it, more than {MISFIT}; "
                 "ask for published margins only"
             )
-        return fit.occupied
+        return replace(fit, cliques=tuple(cells[cells.counts > 0] for cells in fit.cliques))
 
     @cached_property
     def information(self) -> float:
@@ -91,8 +92,8 @@ class MarginalModel:
         """
         if self.in_tree.is_decomposable:
             return MaximumEntropy(self.in_tree).information
-        entropy = sum(_entropy(cells.counts) for cells in self.tree.cliques)
-        entropy -= sum(_entropy(link.rows[0]) for link in self.tree.links)
+        entropy = sum(entropy_of(cells.counts) for cells in self.tree.cliques)
+        entropy -= sum(entropy_of(link.rows[0]) for link in self.tree.links)
         return max(sum(self._entropies) - entropy, 0.0)
 
     @cached_property
@@ -228,21 +229,23 @@ class MarginalModel:
         except TooManyCellsError:
             if not self.collection.is_decomposable:
                 raise
-        cells = Cells.of(self.domain, margin, dict(zip(margin, codes)))
-        blocks = np.array_split(np.arange(len(cells)), len(cells) // _AT_ONCE + 1)
-        return np.concatenate([self._along_tree(cells[block]) for block in blocks])
+        mask, cells = self.domain.mask(margin), Cells.of(self.domain, margin, dict(zip(margin, codes)))
+        counts = []
+        for block in np.array_split(np.arange(len(cells)), len(cells) // _AT_ONCE + 1):
+            distinct = cells[block].rolled_up(self.domain.margin(mask))
+            even = distinct.with_counts(np.full(len(distinct), float(self.total)))
+            counts.append(self._along_tree(even, mask).counts_in(cells[block]))
+        return np.concatenate(counts)
 
-    def _along_tree(self, asked: Cells) -> FloatArray:
-        """Return the expected count of each cell by joining the cliques one by one; no margin is laid out."""
-        domain, table, mask = self.domain, self.collection.cube.table, self.domain.mask(asked.margin)
+    def _along_tree(self, cells: Cells, mask: Mask, most: float = inf) -> Cells:
+        """Return cells of a margin, multiplied by the cliques one by one, so that no margin is laid out."""
+        domain, table = self.domain, self.collection.cube.table
         tree = JunctionTree.of(domain, collapsed(self.collection.junction_tree, mask))
-        cells = asked.rolled_up(domain.margin(mask))
-        cells = cells.with_counts(np.full(len(cells), float(self.total)))
         for place, (clique, separator) in enumerate(zip(tree.cliques, tree.separators)):
-            joined = cells * (table(clique) / table(separator))
+            joined = cells.join(table(clique) / table(separator), most)
             later = reduce(or_, tree.cliques[place + 1 :], mask)
             cells = joined.rolled_up(domain.margin(domain.mask(joined.margin) & later))
-        return np.asarray(cells.counts_in(asked), dtype=np.float64)
+        return cells
 
     def expected_cells(self, margin: Mapping[str, int], most: int) -> Cells:
         """Return expected counts over any margin of a decomposable collection, without cells of expected count 0.
@@ -251,16 +254,13 @@ class MarginalModel:
         for an unknown attribute or level, TooManyCellsError if more than `most` cells can be occupied, and
         NotDecomposableError.
         """
-        mask, table = self.domain.mask(margin), self.collection.cube.table
-        part = JunctionTree.of(self.domain, collapsed(self.collection.junction_tree, mask))
-        cells: Cells = table(0)
-        for clique, separator in zip(part.cliques, part.separators):
-            try:
-                cells = cells.join(table(clique) / table(separator), most)
-            except TooManyCellsError:
-                raise TooManyCellsError(
-                    "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
-                ) from None
+        mask = self.domain.mask(margin)
+        try:
+            cells = self._along_tree(self.collection.cube.table(0), mask, most)
+        except TooManyCellsError:
+            raise TooManyCellsError(
+                "these attributes have too many cells to be laid out; ask for fewer or coarser ones, or draw a sample"
+            ) from None
         for attribute, level in margin.items():
             cells = cells.refined(attribute, level)
         return cells.rolled_up(self.domain.margin(mask))
@@ -328,12 +328,6 @@ class DrawnTable(MarginalModel):
             share = box.share(a, self.finest_levels[a])
             inside *= share[self.codes[a]] if a in self.codes else share[0]
         return float(inside.sum())
-
-
-def _entropy(expected: FloatArray) -> float:
-    """Return the entropy in nats of the distribution in proportion to expected counts; 0 if there are no rows."""
-    total = float(expected.sum())
-    return log(total) - float(x_log_x(expected).sum()) / total if total > 0 else 0.0
 
 
 def mutual_information(counts: FloatArray) -> float:

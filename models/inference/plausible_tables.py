@@ -167,12 +167,7 @@ class PlausibleTables:
         return interactions
 
     def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
-        """Return a random function of the values of an attribute, of mean 0 and variance 1 over the rows, shape
-        (values,).
-
-        If the values have an order, most of the score is the place in it, because dependence on a number is mostly a
-        trend.
-        """
+        """Return a random function of the values of an attribute, of mean 0 and variance 1; of ordered values a trend."""
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = self.collection.cube.table(self.domain.mask({name: level})).dense().astype(np.float64)
         scores = _standardized(rng.normal(size=len(counts)), counts)

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 from hashlib import blake2b
-from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,15 +68,12 @@ class _Random:
         self._philox = np.random.Philox(key=seed)
 
     def bits(self, size: int) -> Bits:
-        """Return random words: shape (size,)."""
         return np.asarray(self._philox.random_raw(size), dtype=np.uint64)
 
     def below(self, end: int) -> int:
-        """Return a number from 0 to end - 1."""
         return int(self._philox.random_raw()) % end
 
     def order(self, size: int) -> IndexArray:
-        """Return the numbers from 0 to size - 1 in random order."""
         return np.argsort(self.bits(size), kind="stable")
 
 
@@ -140,24 +136,17 @@ class _Counts:
         for cells, is_support in [*tables, *((support.cells, True) for support in collection.supports)]:
             levels = {name: max(level, finest[name]) for name, level in cells.margin.items() if name in names}
             widths = {names.index(name): domain.hierarchy(name).size(level) for name, level in levels.items()}
-            step, steps, numbers = (
-                prod(widths.values()),
-                dict[int, NDArray[np.int32]](),
-                np.zeros(len(cells), dtype=np.int64),
-            )
-            counts, weight = np.zeros(step, dtype=np.int32), np.full(step, _EMPTY if is_support else 1, dtype=np.int8)
+            dense = cells.rolled_up(levels).dense(levels).ravel().astype(np.int32)
+            step, steps = len(dense), dict[int, NDArray[np.int32]]()
             for (name, level), (place, width) in zip(levels.items(), widths.items()):
                 step //= width
                 steps[place] = (domain.hierarchy(name).lift(finest[name], level) * np.int64(step)).astype(np.int32)
-                numbers += cells.column(name, level) * np.int64(step)
-            if is_support:
-                weight[numbers] = 0
-            else:
-                counts[numbers] = cells.counts
             margins.append(_Margin(steps, widths, begin))
-            counted.append(counts)
-            weights.append(weight)
-            begin += len(counts)
+            counted.append(dense * (not is_support))
+            weights.append(
+                np.where(dense > 0, 0, _EMPTY).astype(np.int8) if is_support else np.ones(len(dense), np.int8)
+            )
+            begin += len(dense)
         return cls(names, collection.cube.total, tuple(margins), np.concatenate(counted), np.concatenate(weights))
 
     @property
@@ -180,13 +169,10 @@ class _Counts:
             finest: dict[int, CodeArray] = {}
             for other in sorted(others):
                 both = [margin for margin in map(self.margins.__getitem__, showing) if other in margin.sizes]
-                finest[other] = _levels(max(both, key=lambda margin: margin.sizes[other]).steps[other])
+                steps = max(both, key=lambda margin: margin.sizes[other]).steps[other]
+                finest[other] = np.unique(steps, return_inverse=True)[1].reshape(-1).astype(np.int16)
             result.append(finest)
         return tuple(result)
-
-
-def _levels(steps: NDArray[np.int32]) -> CodeArray:
-    return np.unique(steps, return_inverse=True)[1].reshape(-1).astype(np.int16)
 
 
 class _Search:
@@ -230,10 +216,7 @@ class _Search:
     def _changes(
         self, place: int, one: IndexArray, other: IndexArray, margins: Iterable[int] | None = None
     ) -> Iterator[tuple[int, BoolArray, NDArray[np.int32]]]:
-        """Yield each margin with an attribute, whether exchanges of its values change the margin, and the four cells.
-
-        The two rows leave two cells and enter two: shape (4, pairs). margins: by default all.
-        """
+        """Yield each margin with an attribute, whether exchanges change it, and the four cells left and entered."""
         mine, theirs = self.codes[place][one], self.codes[place][other]
         for t in self.counts.showing[place] if margins is None else margins:
             steps = self.counts.margins[t].steps[place]
@@ -276,10 +259,8 @@ class _Search:
         return one[differ], other_row[differ]
 
     def _exchange(self, place: int, one: IndexArray, other: IndexArray, weights: Bits, margins: Sequence[int]) -> None:
-        """Make exchanges of disjoint pairs by the rule of Metropolis. margins: that exchanges can change.
-
-        Several accepted exchanges can enter or leave the same cell. The best are made, as many as correct its error and at
-        least one. The others are weighed again.
+        """Make exchanges of disjoint pairs by the rule of Metropolis: of those that crowd a cell the best ones, others are
+        weighed again.
         """
         for _ in range(_ROUNDS):
             cost, changes = np.zeros(len(one), dtype=np.int16), []
@@ -313,15 +294,6 @@ class _Search:
         column = self.codes[place]
         column[one], column[other] = column[other], column[one]
 
-    def _like(self, place: int, row: int) -> IndexArray:
-        """Return some rows that differ from a row in an attribute, and in few of its neighbours."""
-        begin = self.random.below(max(self.counts.rows - _LIKE, 0) + 1)
-        some = slice(begin, begin + _LIKE)
-        differ = np.zeros(len(self.codes[place][some]), dtype=np.int8)
-        for other, levels in self.counts.neighbours[place].items():
-            differ += levels[self.codes[other][some]] != levels[self.codes[other][row]]
-        return begin + np.flatnonzero((differ <= _ALIKE) & (self.codes[place][some] != self.codes[place][row]))
-
     def directed(self) -> None:
         """Exchange a value of a row of a cell with too many, or none, weighted by E."""
         wrong = np.flatnonzero(self.off > 0)
@@ -332,7 +304,12 @@ class _Search:
         if not places:
             return
         place, row = places[self.random.below(len(places))], int(rows[self.random.below(len(rows))])
-        partners = self._like(place, row)
+        begin = self.random.below(max(self.counts.rows - _LIKE, 0) + 1)
+        some = slice(begin, begin + _LIKE)
+        differ = np.zeros(len(self.codes[place][some]), dtype=np.int8)
+        for other, levels in self.counts.neighbours[place].items():
+            differ += levels[self.codes[other][some]] != levels[self.codes[other][row]]
+        partners = begin + np.flatnonzero((differ <= _ALIKE) & (self.codes[place][some] != self.codes[place][row]))
         if len(partners) > _PARTNERS:
             partners = partners[self.random.order(len(partners))[:_PARTNERS]]
         cost = np.zeros(len(partners), dtype=np.int16)

@@ -290,7 +290,7 @@ def linked_tables(
         if unknown := [name for name in table.values if name not in classified]:
             raise DomainMismatchError(f"{table.name}: the attribute {unknown[0]!r} has no classification")
     families = [_published_families(table, classifications) for table in tables]
-    size = sum(map(_size, chain.from_iterable(families)))
+    size = sum(prod(map(len, family)) for family in chain.from_iterable(families))
     if size > most_cells:
         raise TooManyCellsError(f"the tables have {size:,} cells and totals, more than {most_cells:,}")
     attributes = [frozenset(table.values) for table in tables]
@@ -316,10 +316,6 @@ def linked_tables(
 
 
 # Families of a table: its finest cells, then its totals, then its sums that other tables show, too.
-
-
-def _size(family: Family) -> int:
-    return prod(map(len, family))
 
 
 def _family(axes: Mapping[str, tuple[Members, ...]], classifications: Sequence[Classification]) -> Family:
@@ -366,10 +362,7 @@ def _with_shared(published: Sequence[Sequence[Family]], joints: Sequence[Family]
 
 
 def _places_in(total: Family, fine: Family) -> IndexArray | None:
-    """Return for each cell of a fine family, in C order, the place of its total, -1 for none: shape (cells,).
-
-    None unless every total is a union of fine cells.
-    """
+    """Return for each fine cell, in C order, the place of its total, -1 for none; None unless totals are unions of cells."""
     axes = [places for places in map(_axis_places, total, fine) if places is not None]
     if len(axes) < len(fine):
         return None
@@ -393,10 +386,7 @@ def _axis_places(wholes: tuple[Members, ...], values: tuple[Members, ...]) -> In
 
 
 def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArray]]:
-    """Yield totals, the families that they are sums of, and for each cell of the latter the place of its total.
-
-    The pairs are all that differ in one attribute, and for totals without such parts the finest cells.
-    """
+    """Yield totals, the families that they are sums of, and for each cell of the latter the place of its total."""
     for total in families:
         near = [fine for fine in families if sum(map(ne, fine, total)) == 1]
         pairs = [(fine, places) for fine in near if (places := _places_in(total, fine)) is not None]
@@ -414,10 +404,7 @@ def _sums(families: Sequence[Family]) -> Iterator[tuple[Family, Family, IndexArr
 
 
 def _is_covered(attribute_sets: Iterable[Attributes], complete: Sequence[Attributes]) -> bool:
-    """Return whether a junction tree covers the attributes of all shown tables, each clique within a complete table.
-
-    complete: tables that show each of their attributes as finely as any table does. False if no tree was found.
-    """
+    """Return whether a junction tree was found that covers all attribute sets, each clique within a complete table."""
     return elimination_cliques(attribute_sets, lambda clique: any(clique <= table for table in complete)) is not None
 
 
@@ -436,11 +423,7 @@ def _joint_tables(
     sizes: Mapping[str, int],
     limits: tuple[int, int, int],
 ) -> tuple[list[Attributes], list[Attributes]]:
-    """Return the joint tables of all combinations of a few attributes, and wider ones if coverage is still open.
-
-    sizes: values of each attribute. limits: attributes of a joint table, cells for all of them, and cells of a wider
-    one. The second list has the tables that would need too many cells, for themselves and their totals.
-    """
+    """Return joint tables of a few attributes, wider ones if coverage is open, and those of too many cells."""
     most_attributes, room, wide = limits
     every: Attributes = frozenset().union(*attributes)
     common = every.intersection(*(table for table in attributes if table))

@@ -143,10 +143,7 @@ def tightened(
 
 
 def _is_open(block: Unknowns, small: int | None) -> BoolArray:
-    """Return whether each bound needs to be improved: shape (2, cells), lower and upper.
-
-    small: for cells not wanted it is enough to know whether they are 0, 1 or more, 1 to `small`, or one number.
-    """
+    """Return whether each bound needs to be improved; of cells not wanted it is enough to know if they are small."""
     if small is None:
         return ~block.attained
     varies = block.seen_low < block.seen_high
@@ -202,7 +199,7 @@ def explained(linked: LinkedTables, bounds: ProvenBounds, cell: int, *, upper: b
         )
         if solution.multipliers is None:
             continue
-        reduced, _ = reduced_objective(objective, equations, solution.multipliers)
+        reduced = reduced_objective(objective, equations, solution.multipliers)
         used = np.flatnonzero(reduced)
         times = (Fraction(sign * multiple, MULTIPLE) for multiple in reduced[used].tolist())
         are_published = linked.is_published[near[used]].tolist()

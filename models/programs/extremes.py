@@ -233,10 +233,7 @@ def _solved_together(
     effort: Effort,
     chosen: Sequence[Sequence[Bound]] = (),
 ) -> bool:
-    """Prove the chosen bounds of each block, whose sum is the block's objective; False if the solver did not finish.
-
-    One linear program covers all blocks, because their optima are independent.
-    """
+    """Prove the chosen bounds of each block by one linear program; False if the solver did not finish."""
     lower, upper = (np.concatenate(ends).astype(np.float64) for ends in zip(*(block.number_ends for block in blocks)))
     # Finite ends, because one unbounded block would make the whole program unbounded.
     upper[upper >= UNBOUNDED] = _HUGE + 2 * lower.max(initial=0)
@@ -302,10 +299,9 @@ MULTIPLE = 5040
 """Denominator of the fractions that multipliers are rounded to."""
 
 
-def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> tuple[CountArray, CountArray]:
-    """Return c - A'y, shape (numbers,), and y, shape (equations,), both in units of 1 / MULTIPLE."""
-    multipliers = np.rint(duals * MULTIPLE).astype(np.int64)
-    return objective * MULTIPLE - equations.T @ multipliers, multipliers
+def reduced_objective(objective: CountArray, equations: Equations, duals: FloatArray) -> CountArray:
+    """Return c - A'y in units of 1 / MULTIPLE, shape (numbers,)."""
+    return np.asarray(objective * MULTIPLE - equations.T @ np.rint(duals * MULTIPLE).astype(np.int64))
 
 
 def proven_sum(reduced: CountArray, lower: CountArray, upper: CountArray) -> int:

@@ -43,10 +43,6 @@ class Sums:
         shape = [1 if axis in self.axes else length for axis, length in enumerate(weights.shape)]
         np.multiply(weights, entries.reshape(shape), out=weights)
 
-    def bring_to(self, weights: FloatArray, counts: FloatArray) -> None:
-        """Scale the weights to the sums `counts`."""
-        self.scale(weights, counts / (self.of(weights) + _LEAST))
-
 
 def largest_share(sums: FloatArray, counts: FloatArray) -> float:
     """Return the largest misfit, as a share of the count, among counts above 0; infinite if weights overflow."""

@@ -81,7 +81,8 @@ def objective_of(objective: GivenObjective, rows: float) -> Objective:
 _RENAMED = {
     "greedy": "forward",
     "greedy-backward": "backward",
-    **dict.fromkeys(("both", "greedy-both", "look-ahead", "rebuild", "anneal", "genetic"), "local"),
+    "greedy-both": "both",
+    **dict.fromkeys(("look-ahead", "rebuild", "anneal", "genetic"), "local"),
 }
 """Older names of strategies, with the names of strategies that do the same or better."""
 

@@ -163,7 +163,7 @@ def stepwise(problem: Problem, stop: Stop) -> SearchResult:
     """
     climb = _Climb(problem, problem.initial, stop)
     climb.settle()
-    return climb.result("stepwise")
+    return climb.result("both")
 
 
 def backward(problem: Problem, stop: Stop) -> SearchResult:

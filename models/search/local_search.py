@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from heapq import heappop, heappush
-from typing import NamedTuple
 
 import numpy as np
 
@@ -123,16 +122,6 @@ def _start(problem: Problem, stop: Stop) -> tuple[Iterable[Mask], list[Step]]:
     return cliques, [Step(f"begin with {way}", before, after)]
 
 
-class _Preference(NamedTuple):
-    """Preferences of a repair. factors: of gains, by vertex. is_blind: whether parameters are free at first."""
-
-    factors: Sequence[float] | None = None
-    is_blind: bool = False
-
-
-_NO_PREFERENCE = _Preference()
-
-
 @dataclass
 class _Graph:
     """Mutable collection: neighbours of each vertex, vertices, maximal cliques, and objective in nats up to a constant."""
@@ -172,7 +161,7 @@ class _Judge:
         self._first_look = pruning(problem.constraint).first_look
         self.score = cache(partial(score, problem))
         self.gain = cache(self._gain)
-        self.saving = cache(self._saving)
+        self.saving = cache(partial(apart, problem.cube.entropy))
 
     @property
     def work(self) -> int:
@@ -184,9 +173,6 @@ class _Judge:
         if wanted := self.problem.wanted:
             gain += wanted.likely_gain(separator, first, second)
         return gain
-
-    def _saving(self, separator: Mask, first: Mask, second: Mask) -> float:
-        return apart(self.problem.cube.entropy, separator, first, second)
 
     def allows(self, cliques: frozenset[Mask], new: Mask) -> bool:
         if new in self.refused:
@@ -236,7 +222,7 @@ class _Walk:
         self._add_wanted(self._best)
         new = self._best.copy()
         if self._can_be_blind:
-            self._settle(new, self._all, 0, _Preference(is_blind=True))
+            self._settle(new, self._all, 0, is_blind=True)
         self._improve(new)
         self._here = self._best.copy()
 
@@ -275,14 +261,12 @@ class _Walk:
         self._add_wanted(new)
         if not self.judge.allows(new.cliques, 0):
             return False
-        self._take(f"a better collection in round {self.rounds}" if self.rounds else "add and remove what gains", new)
-        return True
-
-    def _take(self, description: str, new: _Graph) -> None:
-        before, after = (self.problem.position(cliques) for cliques in (self.best, new.cliques))
         if new.cliques != self.best:
-            self.steps.append(Step(description, before.divergence, after.divergence))
+            found = f"a better collection in round {self.rounds}" if self.rounds else "add and remove what gains"
+            before, after = (self.problem.position(cliques).divergence for cliques in (self.best, new.cliques))
+            self.steps.append(Step(found, before, after))
         self._best = new.copy()
+        return True
 
     def _graph(self, masks: Iterable[Mask]) -> _Graph:
         cliques = maximal_masks(masks)
@@ -300,23 +284,24 @@ class _Walk:
 
     # The repair
 
-    def _settle(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference = _NO_PREFERENCE) -> None:
-        while True:
-            touched = self._add(graph, moved, around, preference) | around
-            removed = self._remove(graph, touched)
-            if not removed or self.stop():
-                return
-            moved, around, preference = 0, removed, _NO_PREFERENCE
+    def _settle(
+        self, graph: _Graph, moved: Mask, around: Mask, factors: Sequence[float] = (), *, is_blind: bool = False
+    ) -> None:
+        """Add and remove until nothing pays. factors: of gains, by vertex. is_blind: parameters are free at first."""
+        removed = self._remove(graph, self._add(graph, moved, around, factors, is_blind=is_blind) | around)
+        while removed and not self.stop():
+            removed = self._remove(graph, self._add(graph, 0, removed) | removed)
 
     def _apart(self, graph: _Graph, vertex: int) -> Mask:
         """Return for each attribute the coarsest present step that a vertex is not adjacent to."""
         apart = graph.vertices & ~graph.neighbors[vertex] & ~(1 << vertex)
         return apart & ~(apart << 1 & self.later)
 
-    def _add(self, graph: _Graph, moved: Mask, around: Mask, preference: _Preference) -> Mask:
+    def _add(
+        self, graph: _Graph, moved: Mask, around: Mask, factors: Sequence[float] = (), *, is_blind: bool = False
+    ) -> Mask:
         """Add the best edges that gain, at a moved vertex or between two around; return the vertices touched."""
         neighbors, coarser, refused, joins = graph.neighbors, self._coarser, self.judge.refused, self._joins
-        factors, is_blind = preference
         gain_of = self.judge.saving if is_blind else self.judge.gain
         queue: list[_Candidate] = []
 
@@ -503,11 +488,11 @@ class _Walk:
             if others:
                 graph, joined = self._joined(graph, self.masks[one], sum(self.masks[other] for other in others))
                 around |= joined
-        preference = _NO_PREFERENCE
         if takes_out:
             factors = np.exp(self.rng.normal(scale=_SPREAD / 2**0.5, size=self.domain.vertex_count)).tolist()
-            preference = _Preference(factors, is_blind=self._can_be_blind and draw() < _BLIND)
-        self._settle(graph, moved, around, preference)
+            self._settle(graph, moved, around, factors, is_blind=self._can_be_blind and draw() < _BLIND)
+        else:
+            self._settle(graph, moved, around)
         return graph
 
     def _made_anew(self, graph: _Graph, first: Mask, second: Mask) -> _Graph:
@@ -516,7 +501,7 @@ class _Walk:
         if around:
             moved = around if self.rng.random() < 0.5 else 0
             if self._can_be_blind and self.rng.random() < 0.5:
-                self._settle(graph, moved, around, _Preference(is_blind=True))
+                self._settle(graph, moved, around, is_blind=True)
                 moved, around = 0, self._all
             self._settle(graph, moved, around)
         return graph

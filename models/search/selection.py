@@ -372,6 +372,7 @@ STRATEGIES: Mapping[str, Strategy] = {
     "local": local,
     "forward": forward,
     "backward": backward,
+    "both": stepwise,
     "exact": exact,
 }
 """Strategies by the names that a policy uses."""

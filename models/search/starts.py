@@ -2,8 +2,8 @@
 levels.
 
 Directed models reach dependences that no single edge of a decomposable model pays for. A hill climb over directed
-acyclic graphs adds, removes or turns the arc that gains most (Heckerman, Geiger and Chickering, Machine Learning 20,
-1995). It ends if no arc gains. Its moral graph is filled in by min-fill elimination. The search that begins there
+acyclic graphs adds or removes the arc that gains most (Heckerman, Geiger and Chickering, Machine Learning 20, 1995).
+It ends if no arc gains. Its moral graph is filled in by min-fill elimination. The search that begins there
 removes edges that do not pay.
 
 With levels, the start is a forest (Chow and Liu, IEEE Transactions on Information Theory 14, 1968). Each pair of
@@ -45,69 +45,39 @@ class _DirectedClimb:
         self._score = cache(partial(score, problem))
         self.parents = [0] * count
         self.ancestors = [0] * count
-        self._queue: list[tuple[float, int, int, Mask, Mask]] = []
-        self._blocked: list[tuple[float, int, int, Mask, Mask]] = []
+        self._queue: list[tuple[float, int, int, Mask]] = []
 
     def families(self) -> list[Mask]:
-        vertices = range(len(self.parents))
+        vertices, blocked = range(len(self.parents)), list[tuple[float, int, int, Mask]]()
         for child in vertices:
             self._offer(child)
         while self._queue and not self.stop():
             item = heappop(self._queue)
-            _, parent, child, of_child, of_parent = item
-            if self.parents[child] != of_child or (of_parent >= 0 and self.parents[parent] != of_parent):
+            _, parent, child, before = item
+            if self.parents[child] != before:
                 continue
-            if not self._may_change(parent, child, of_parent):
-                self._blocked.append(item)
+            is_arc = self.parents[child] >> parent & 1
+            if not is_arc and self.ancestors[parent] >> child & 1:
+                blocked.append(item)
                 continue
-            self._change(parent, child, of_parent)
+            self.parents[child] ^= 1 << parent
+            self._update_ancestors()
+            self._offer(child)
+            if is_arc:  # a path is gone
+                for item in blocked:
+                    heappush(self._queue, item)
+                blocked = []
         return [mask | 1 << vertex for vertex, mask in enumerate(self.parents)]
 
-    def _family(self, child: int, parents: Mask) -> float:
-        return self._score(parents | 1 << child) - self._score(parents)
-
     def _offer(self, child: int) -> None:
-        """Enqueue every change of an arc into a vertex, and every turn of an arc at it."""
+        """Enqueue every change of an arc into a vertex that gains."""
         parents = self.parents[child]
-        before = self._family(child, parents)
+        before = self._score(parents | 1 << child) - self._score(parents)
         for other in range(len(self.parents)):
-            if other == child:
-                continue
-            bit = 1 << other
-            gain = before - self._family(child, parents ^ bit)
-            if gain > LEAST_GAIN:
-                heappush(self._queue, (-gain, other, child, parents, -1))
-            if parents & bit:
-                self._offer_turn(other, child)
-            elif self.parents[other] >> child & 1:
-                self._offer_turn(child, other)
-
-    def _offer_turn(self, parent: int, child: int) -> None:
-        of_child, of_parent = self.parents[child], self.parents[parent]
-        before = self._family(child, of_child) + self._family(parent, of_parent)
-        gain = before - self._family(child, of_child ^ 1 << parent) - self._family(parent, of_parent | 1 << child)
-        if gain > LEAST_GAIN:
-            heappush(self._queue, (-gain, parent, child, of_child, of_parent))
-
-    def _may_change(self, parent: int, child: int, turned: int) -> bool:
-        if turned >= 0:  # no other path from the parent to the child
-            others = self.parents[child] ^ 1 << parent
-            return not any(self.ancestors[v] >> parent & 1 for v in vertices_of(others))
-        return bool(self.parents[child] >> parent & 1) or not self.ancestors[parent] >> child & 1
-
-    def _change(self, parent: int, child: int, turned: int) -> None:
-        self.parents[child] ^= 1 << parent
-        changed = [child]
-        if turned >= 0:
-            self.parents[parent] |= 1 << child
-            changed.append(parent)
-        self._update_ancestors()
-        for vertex in changed:
-            self._offer(vertex)
-        if len(changed) > 1 or not self.parents[child] >> parent & 1:  # a path is gone
-            for item in self._blocked:
-                heappush(self._queue, item)
-            self._blocked = []
+            changed = parents ^ 1 << other
+            gain = before - self._score(changed | 1 << child) + self._score(changed)
+            if other != child and gain > LEAST_GAIN:
+                heappush(self._queue, (-gain, other, child, parents))
 
     def _update_ancestors(self) -> None:
         self.ancestors = list(self.parents)

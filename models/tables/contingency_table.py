@@ -14,6 +14,7 @@ from models.arrays import (
     BoolArray,
     CodeArray,
     CountArray,
+    FloatArray,
     IndexArray,
     read_only,
     smallest_code_dtype,
@@ -326,9 +327,9 @@ class Cells:
         return self * Cells(self.domain, {attribute: level}, (np.arange(len(parents)),), share)
 
 
-def entropy(counts: CountArray) -> float:
+def entropy(counts: CountArray | FloatArray) -> float:
     """Return the entropy in nats of the distribution with these counts of rows; 0 if there are no rows."""
-    total = int(counts.sum())
+    total = counts.sum()
     if total == 0:
         return 0.0
     return float(np.log(total) - x_log_x(counts).sum() / total)

@@ -140,11 +140,7 @@ class DataCube:
         return smallest
 
     def _between(self, mask: Mask, finer: ContingencyTable) -> Mask:
-        """Return an intermediate margin worth caching, small and finer than `mask`; else `mask`.
-
-        The coarser margin is refined as long as few enough cells are possible. Its own attributes come first, by the
-        step that leaves the fewest cells, then further attributes, those with the fewest values first.
-        """
+        """Return an intermediate margin worth caching, small and finer than `mask`; else `mask`."""
         cell_count, between = self.domain.cell_count, mask
         most = min(len(finer) // _FEWER, self._spare_cells)
         if len(finer) < _LARGE or cell_count(mask) > most:

@@ -212,10 +212,7 @@ class _InOrder(_Groups):
         self._groups[self._places[self._last[name]]] = name
 
     def homes(self, empty: Partition, merged: set[int]) -> Partition:
-        """Return the merged one of the two groups around each value; if both are merged, the one with fewer rows.
-
-        So the ends of a group tell least about its rarest values, which are mostly far from the others.
-        """
+        """Return the merged group around each value, of two that with fewer rows: ends then tell little of rare values."""
         names = sorted(self.rows)
         rows = np.array([np.inf, *(self.rows[name] if name in merged else np.inf for name in names), np.inf])
         last = np.array([-1, *(self._last[name] for name in names)])

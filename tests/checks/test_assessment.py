@@ -1,11 +1,11 @@
-"""One table by itself: classes, values reached, eligible ranges, attacks, re-identification, and beliefs."""
+"""One table by itself: classes, values reached, eligible ranges, attacks, and re-identification."""
 
 import csv
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from itertools import combinations, groupby, permutations, product
-from math import exp, inf, isclose, log
+from itertools import combinations, groupby
+from math import exp, inf, log
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +44,14 @@ from checks.classes import (
 )
 from checks.population import (
     THRESHOLDS,
-    bayes_optimal,
     delta_presence,
     estimated_risks,
     k_map,
-    posterior_belief,
-    prior_belief,
     reidentification,
 )
 from filled_tables import filled, flat_domain, of_labels
 from marginals import Table, plain
-from models import ContingencyTable, ContradictionError, Domain, Hierarchy
+from models import ContingencyTable, ContradictionError, Domain
 from privacy_strategies import classes as rows_of_a_class
 from privacy_strategies import dense_tables, diversities
 from recoding_oracles import tables as people_tables
@@ -500,143 +497,3 @@ def test_what_makes_no_sense_is_refused() -> None:
     for share in (Fraction(0), Fraction(3, 2)):
         with pytest.raises(CriterionError):
             knowledge_needed(INPATIENTS, share)
-    for rho in (("0", "0.5"), ("0.5", "0.5"), ("0.6", "0.5"), ("0.5", "1")):
-        with pytest.raises(CriterionError):
-            bayes_optimal(TABLE, POPULATION, "s", {"q": 0}, Fraction(rho[0]), Fraction(rho[1]))
-    for population in ([[0, 0], [25, 25]], [[15, 0], [25, 25]], [[15, 0], [25, 0]]):
-        with pytest.raises(ContradictionError):
-            bayes_optimal(TABLE, filled(QS, population), "s", {"q": 0}, *RHO)
-
-
-# Bayes-optimal privacy: beliefs are those of counting random worlds, and merging classes can break it.
-
-
-QS = Domain.of({"q": Hierarchy.flat(["q1", "q2"]), "s": Hierarchy.flat(["s1", "s2"])})
-RHO = Fraction("0.31"), Fraction("0.58")
-POPULATION = filled(QS, [[15, 35], [25, 25]])
-
-TABLE = filled(QS, [[1, 1], [35, 15]])
-"""MKGV07 Fig. 5: f(q, s) in percent, and n(q, s)."""
-
-
-def test_the_beliefs_of_the_counterexample() -> None:
-    """MKGV07 Theorem 5.1, Figs. 5 and 6."""
-    population, rows = np.array([[0.15, 0.35], [0.25, 0.25]]), np.array([[1, 1], [35, 15]])
-    np.testing.assert_allclose(prior_belief(population), [[0.3, 0.7], [0.5, 0.5]])
-    np.testing.assert_allclose(posterior_belief(rows, population, population), [[0.5, 0.5], [0.7, 0.3]])
-    merged = posterior_belief(np.array([[36, 16]] * 2), population, np.array([[0.4, 0.6]] * 2))
-    assert merged[0, 0] > 0.59
-
-
-def test_merging_two_private_classes_need_not_be_private() -> None:
-    """MKGV07 Theorem 5.1: no breach before, one after generalizing q1 and q2 to q*."""
-    before = bayes_optimal(TABLE, POPULATION, "s", {"q": 0}, *RHO)
-    after = bayes_optimal(TABLE, POPULATION, "s", {"q": 1}, *RHO)
-    assert before.holds
-    assert not after.holds
-    assert (after.worst.cell, after.worst.value) == ({"q": "q1"}, "s1")
-    assert after.worst.prior == pytest.approx(0.3)
-    assert after.worst.posterior == pytest.approx(13.5 / (13.5 + 16 * 0.35 / 0.6))
-    assert after.examined == 4
-
-
-def arrangements(people: Sequence[tuple[int, Sequence[int]]]) -> Iterator[list[tuple[int, int]]]:
-    """Every way to give sensitive values to the individuals of a population (psi of MKGV07 Theorem 3.1)."""
-    groups = [sorted(set(permutations([s for s, n in enumerate(counts) for _ in range(n)]))) for _, counts in people]
-    for chosen in product(*groups):
-        yield [(q, s) for (q, _), values in zip(people, chosen) for s in values]
-
-
-def counted_belief(people: list[tuple[int, list[int]]], published: list[int], bob: int) -> list[Fraction] | None:
-    """Share of the random worlds compatible with one published class in which an individual has each value.
-
-    people: for each q of the population its counts by sensitive value; all of them generalize to the class.
-    """
-    worlds = [0] * len(published)
-    for world in arrangements(people):
-        for sample in combinations(range(len(world)), sum(published)):
-            shown = [world[individual][1] for individual in sample]
-            if bob in sample and [shown.count(s) for s in range(len(published))] == published:
-                worlds[world[bob][1]] += 1
-    return [Fraction(n, sum(worlds)) for n in worlds] if any(worlds) else None
-
-
-@given(st.data())
-def test_the_posterior_belief_is_the_share_of_random_worlds(data: st.DataObject) -> None:
-    """MKGV07 Theorem 3.1."""
-    counts = st.lists(st.integers(0, 2), min_size=2, max_size=2).filter(any)
-    alike, others = data.draw(counts), data.draw(counts)
-    in_class = [a + b for a, b in zip(alike, others)]
-    published = [data.draw(st.integers(0, n)) for n in in_class]
-    belief = counted_belief([(0, alike), (1, others)], published, bob=0)
-    arrays = [np.array([row]) for row in (published, alike, in_class)]
-    if belief is None:
-        with pytest.raises(ContradictionError):
-            posterior_belief(*arrays)
-    else:
-        np.testing.assert_allclose(posterior_belief(*arrays), [[float(share) for share in belief]])
-
-
-def exact_breach(
-    table: ContingencyTable, population: ContingencyTable, level: int, rho: tuple[Fraction, Fraction]
-) -> bool:
-    """MKGV07 Theorem 3.1 and Def. 3.3 in fractions, read off the rows."""
-    hierarchy = table.domain.hierarchy("q")
-    parent = {row[0]: row[level] for row in hierarchy.rows()}
-    values = table.domain.hierarchy("s").labels[0]
-    f, n = dict(population.cells()), dict(table.cells())
-    order = table.attributes
-
-    def count(of: dict[tuple[str, ...], int], keep: str, s: str, merged: bool) -> int:
-        return sum(
-            number
-            for labels, number in of.items()
-            for cell in [dict(zip(order, labels))]
-            if cell["s"] == s and (parent[cell["q"]] == parent[keep] if merged else cell["q"] == keep)
-        )
-
-    for q in {dict(zip(order, labels))["q"] for labels in n}:
-        alike = [count(f, q, s, merged=False) for s in values]
-        weights = [
-            Fraction(count(n, q, s, merged=True) * a, count(f, q, s, merged=True) or 1) for a, s in zip(alike, values)
-        ]
-        for a, w in zip(alike, weights):
-            prior, posterior = Fraction(a, sum(alike)), w / sum(weights)
-            if prior < rho[0] and posterior > rho[1]:
-                return True
-            if prior > 1 - rho[0] and posterior < 1 - rho[1]:
-                return True
-    return False
-
-
-@given(st.data())
-def test_the_verdict_is_exact(data: st.DataObject) -> None:
-    """On tables whose beliefs often lie on rho_1 or rho_2 themselves."""
-    domain = Domain.of({"q": data.draw(hierarchies(3)), "s": data.draw(hierarchies(3))})
-    table = data.draw(dense_tables(domain))
-    more = data.draw(dense_tables(domain))
-    codes = {a: np.concatenate((table.column(a, 0), more.column(a, 0))) for a in domain.attributes}
-    population = ContingencyTable.from_cells(domain, table.margin, codes, np.concatenate((table.counts, more.counts)))
-    level = data.draw(st.integers(0, domain.hierarchy("q").height))
-    share = st.sampled_from([Fraction(1, 4), Fraction(1, 3), Fraction(1, 2), Fraction(2, 3), Fraction(3, 4)])
-    rho = tuple(sorted(data.draw(st.lists(share, min_size=2, max_size=2, unique=True))))
-    finding = bayes_optimal(table, population, "s", {"q": level}, *rho)
-    assert finding.holds is not exact_breach(table, population, level, rho)
-    assert finding.worst is not None
-    prior, posterior, (low, high) = finding.worst.prior, finding.worst.posterior, rho
-    found = (prior < low and posterior > high) or (prior > 1 - low and posterior < 1 - high)
-    on_the_boundary = any(
-        isclose(getattr(finding.worst, name), value, abs_tol=1e-9)
-        for name in ("prior", "posterior")
-        for rho_i in rho
-        for value in (float(rho_i), 1 - float(rho_i))
-    )
-    assert on_the_boundary or found is not finding.holds
-
-
-def test_a_belief_on_the_bound_is_no_breach() -> None:
-    """A posterior of 1/3 is not below 1 - 2/3, though in floating point it is."""
-    table, population = filled(QS, [[1, 2], [1, 2]]), filled(QS, [[9, 3], [9, 3]])
-    half, bound = Fraction(1, 2), Fraction(2, 3)
-    assert bayes_optimal(table, population, "s", {"q": 0}, half, bound).holds
-    assert not bayes_optimal(table, population, "s", {"q": 0}, half, bound - Fraction(1, 10**15)).holds

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from checks import FULL, Finding, MinCell, Question, Verdict, parse_claim
 from checks.claims import MinPublishedCell, NoSmallCertain
 from checks.combinatorial import crowded, label_counts
-from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Rows, combined_margins, no_small_certain
+from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Exchanged, combined_margins, no_small_certain
 from filled_tables import filled, flat_domain, published
 from models import Collection, Domain, Hierarchy, Mask, all_tables
 from strategies import Core, cores, cyclic_cores, further_masks
@@ -333,7 +333,7 @@ def test_combinations_beyond_32_bits_are_numbered_apart() -> None:
     domain = flat_domain(a=2000, b=2000, c=2000)
     codes = {name: np.array([0, 1, 1073, 1999]) for name in "abc"}
     levels = dict.fromkeys("abc", 0)
-    keys = _Rows(domain, levels, codes).keys(levels)
+    keys = _Exchanged(domain, levels, codes).keys(levels)
     assert keys.tolist() == [(a * 2000 + a) * 2000 + a for a in codes["a"].tolist()]
 
 

@@ -22,7 +22,6 @@ from checks import (
     Distinct,
     Diversity,
     Entropy,
-    Finding,
     Functional,
     KCombinatorial,
     KLink,
@@ -32,7 +31,6 @@ from checks import (
     Question,
     Recursive,
     Requirements,
-    SensitiveTree,
     Simple,
     Verdict,
     by_hull,
@@ -189,51 +187,6 @@ def test_a_refusal_that_is_inherited_holds_for_every_refinement(case: Case, data
         assert not is_allowed(Collection.of(collection.cube, maximal_cliques(graph)), requirements, limit)
 
 
-@settings(max_examples=40)
-@given(cases())
-def test_too_small_a_class_is_refused_for_good_and_too_many_margins_for_now(case: Case) -> None:
-    collection, _, _ = case
-    if not collection.masks:
-        return
-    rows = collection.cube.total
-    small = PrivacyConstraint(collection.cube, Requirements((), k_link=rows + 1))(collection.masks, 0)
-    assert small.scope is RefusalScope.FINER
-    assert PrivacyConstraint(collection.cube, Requirements(("s",)))(collection.masks, 0) is None
-    many = PrivacyConstraint(collection.cube, Requirements(("s",)), 0)(collection.masks, 0)
-    assert (many is None) is ("s" not in finest(collection.margins))
-    assert many is None or many.scope is not RefusalScope.FINER
-
-
-def agreeing() -> tuple[DataCube, list[Mask], list[Mask]]:
-    """a and b always agree: {a, s} with {b, s}, from which both are 9 to 1, and the base table, where all are 3 to 1."""
-    table = filled(flat_domain(a="xy", b="xy", s="xy"), [3, 1, 0, 0, 0, 0, 1, 3])
-    return DataCube([table]), list(published(table, "as", "bs").masks), [table.mask]
-
-
-@pytest.mark.parametrize(
-    "requirements",
-    [Requirements(("s",), k_combinatorial=3), Requirements(("s",), diversity=Recursive(Fraction(4), 2))],
-    ids=["k-combinatorial", "diversity"],
-)
-def test_margins_that_fail_together_are_refused_for_now(requirements: Requirements) -> None:
-    """A finer collection may pass (KG06 section 7), so that the search may not prune."""
-    cube, apart, together = agreeing()
-    refusal = PrivacyConstraint(cube, requirements)(apart, 0)
-    assert refusal.scope is not RefusalScope.FINER
-    assert PrivacyConstraint(cube, requirements)(together, 0) is None
-
-
-def test_what_is_undecided_is_refused_for_now(monkeypatch: pytest.MonkeyPatch) -> None:
-    def undecided(_tree: SensitiveTree, k: int, _budget: Budget) -> Finding:
-        return Finding("k-combinatorial", Verdict.UNDECIDED, {"k": k}, None, (), 0)
-
-    monkeypatch.setattr("checks.claims.by_search", undecided)
-    cube, apart, _ = agreeing()
-    refusal = PrivacyConstraint(cube, Requirements(("s",), k_combinatorial=3))(apart, 0)
-    assert refusal.scope is not RefusalScope.FINER
-    assert "undecided" in refusal.reason
-
-
 def test_requirements_are_claimed_one_by_one() -> None:
     """Diversity for every sensitive attribute (MKGV07 Def. 4.6)."""
     diversity = Entropy(Fraction(2))
@@ -271,13 +224,6 @@ def test_several_sensitive_margins_need_no_program_for_a_least_cell(monkeypatch:
 def test_requirements_that_make_no_sense_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(CriterionError):
         Requirements(**wrong)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("rows_per_person", [None, 1])
-def test_a_register_is_of_people_with_a_row_each(rows_per_person: int | None) -> None:
-    for k in (None, 1):
-        demanded = Requirements(("s",), k, k, Distinct(2), rows_per_person, register=True)
-        assert [claim.rows_per_person for claim in demanded.register_claims] == [rows_per_person]
 
 
 # How far a refusal reaches: what it says of other collections, on which searches prune, is true of them all.

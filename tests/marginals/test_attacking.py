@@ -208,17 +208,15 @@ def test_what_is_certain_is_what_queries_tell_cell_by_cell(seed: int, tmp_path: 
 
 
 def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: Path) -> None:
-    """Four ages are rare; with public counts of a population in place of the table, nothing is told of it."""
+    """Four ages are rare."""
     ages = ["20"] * 30 + ["21"] * 3 + ["22"] * 40 + ["23"] * 2 + ["24"] * 30 + ["60"] * 3 + ["70"] * 4
     frame = pd.DataFrame({"age": ages, "ill": (["no", "yes", "no"] * 40)[: len(ages)]})
     frame.to_csv(tmp_path / "t.csv", index=False)
-    pd.Series(ages).value_counts().reindex(map(str, range(20, 71)), fill_value=0).to_csv(tmp_path / "people.csv")
-    text = (
+    (tmp_path / "release.toml").write_text(
         'data.path = "t.csv"\nattributes.ill.role = "sensitive"\nbase.table = "none"\n'
         'privacy.k_link = 5\nprivacy.diversity = "none"\n'
         '[attributes.age]\nrole = "quasi-identifier"\nladder = "fitted"\n'
     )
-    (tmp_path / "release.toml").write_text(text)
     config = marginals.read_config(tmp_path / "release.toml")
     folder = tmp_path / "release"
     marginals.publish(config.read_table(), config.policy).write(folder)
@@ -226,8 +224,6 @@ def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: P
     expected = {"attribute": "age", "groups": 4, "merged": 3, "fewer_than": 5}
     assert {key: told[key] for key in expected} == expected
     assert attacked(folder)["minimality"]["ladders"] is None
-    (tmp_path / "public.toml").write_text(text + 'population = "people.csv"\n')
-    assert attacked(folder, truth=tmp_path / "public.toml")["minimality"]["ladders"] == []
 
 
 def test_what_likeness_tells_is_not_examined_at_whatever_level_it_merged(tmp_path: Path) -> None:

@@ -351,13 +351,7 @@ def test_nothing_private_can_be_read_while_it_is_written(
     assert os.umask(umask) == umask  # is as it was
 
 
-@pytest.mark.parametrize("is_told", [True, False])
-def test_a_release_is_for_others_and_its_stewards_page_is_not(
-    tmp_path: Path, umask: int, is_told: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Also where the system does not tell the umask."""
-    if not is_told:
-        monkeypatch.setattr("marginals.files._STATUS", tmp_path / "none")
+def test_a_release_is_for_others_and_its_stewards_page_is_not(tmp_path: Path, umask: int) -> None:
     config, ledger = write_config(tmp_path), tmp_path / "above" / "ledger"
     done("publish", config, "--out", tmp_path / "new" / "release", "--ledger", ledger)
     release = tmp_path / "new" / "release"

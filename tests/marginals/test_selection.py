@@ -2,9 +2,6 @@
 
 import pickle
 import warnings
-from concurrent.futures import ProcessPoolExecutor
-from functools import partial
-from multiprocessing import get_context
 
 import numpy as np
 import pandas as pd
@@ -165,20 +162,6 @@ def test_a_publication_is_the_same_after_pickle_and_its_report_can_still_be_aske
     assert again.steward.two_way == publication.steward.two_way
     assert again.steward.binding == publication.steward.binding
     pd.testing.assert_frame_equal(again.steward.trace(), publication.steward.trace())
-
-
-@pytest.mark.parametrize("way", ["spawn", "joblib"])
-def test_loops_run_in_other_processes(way):
-    criteria = ["bic", "aic"]
-    if way == "joblib":
-        joblib = pytest.importorskip("joblib")
-        chosen = joblib.Parallel(n_jobs=2)(joblib.delayed(marginals.select)(survey(), name) for name in criteria)
-    else:
-        with ProcessPoolExecutor(2, get_context("spawn")) as pool:
-            chosen = list(pool.map(partial(marginals.select, survey()), criteria))
-            published = pool.submit(marginals.publish, table, POLICY).result()
-        assert repr(published) == repr(marginals.publish(table, POLICY))
-    assert [one.cliques for one in chosen] == [marginals.select(survey(), name).cliques for name in criteria]
 
 
 @pytest.mark.parametrize("criterion", ["bic", "aic", "likelihood-ratio", "kl"])

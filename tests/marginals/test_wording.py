@@ -51,6 +51,8 @@ def leveled(*labels: str) -> Hierarchy:
         ("bmi", leveled("18.5-19.0", "19.0-19.5"), 1, "bands of 0.5"),
         ("day", leveled("2024-05", "2024-11"), 1, "months"),
         ("day", leveled("2024-Q1", "2024-Q2"), 1, "quarters"),
+        ("day", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), 1, "years"),
+        ("day", Hierarchy.from_rows([("2023-11", "2023", "2020s", "*")]), 2, "decades"),
         ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 1, "first 3 characters"),
         ("code", Hierarchy.from_prefixes(["14850", "13063"], [3, 1]), 2, "first 1 character"),
         ("code", Hierarchy.from_prefixes(["148", "13063"], [4]), 1, "first 4 characters"),

@@ -37,6 +37,7 @@ AGAIN = {
     "models/intervals/test_proven_bounds::test_bounds_are_those_of_all_populations_that_fit": {
         "models.programs.extremes _HARVESTS": 0,
         "models.programs.extremes _HUGE": 1,
+        "models.programs.extremes _LARGE_FROM": 2,
         "models.programs.consistent_tables _SWEEPS": 1,
     },
     "models/search/test_bounds::test_the_default_search_proves_the_best_collection_of_a_small_lattice": {

@@ -1,4 +1,4 @@
-"""HTML pages as tests look at them: elements, tables, what they may not hold, and the contrast of their texts."""
+"""HTML pages as tests look at them: elements, tables, and what they may not hold."""
 
 from html.parser import HTMLParser
 
@@ -95,23 +95,3 @@ def assert_headings_in_order(page: Page) -> None:
     assert levels[0] == 1
     assert levels.count(1) == 1
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:]))
-
-
-CONTRAST = """() => {
-  const probe = document.createElement("canvas").getContext("2d", {willReadFrequently: true});
-  const rgb = colour => { probe.clearRect(0, 0, 1, 1); probe.fillStyle = colour; probe.fillRect(0, 0, 1, 1);
-                          return Array.from(probe.getImageData(0, 0, 1, 1).data); };
-  const light = ([r, g, b]) => [r, g, b].map(v => v / 255)
-    .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = element => { for (let e = element; e; e = e.parentElement) {
-      const c = rgb(getComputedStyle(e).backgroundColor); if (c[3] === 255) return c; } return [255, 255, 255, 255]; };
-  let worst = [99, ""];
-  for (const e of document.body.querySelectorAll("*")) {
-    if (e.closest("svg") || ![...e.childNodes].some(n => n.nodeType === 3 && n.data.trim())) continue;
-    const [a, b] = [light(rgb(getComputedStyle(e).color)), light(behind(e))].sort((x, y) => y - x);
-    const ratio = (a + 0.05) / (b + 0.05);
-    if (ratio < worst[0]) worst = [ratio, e.tagName + "." + e.className];
-  }
-  return worst;
-}"""

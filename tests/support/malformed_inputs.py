@@ -5,12 +5,10 @@ repeated, buried and renamed; the text made from them is encoded and cut in seve
 folder, a pipe or a device. All of it follows from the random numbers.
 """
 
-import bz2
 import copy
 import gzip
 import io
 import json
-import lzma
 import os
 import random
 import zipfile
@@ -192,10 +190,7 @@ def csv_text(rows: Sequence[Sequence[str]], separator: str, quoted: bool) -> str
 
 COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
     ".gz": gzip.compress,
-    ".bz2": bz2.compress,
-    ".xz": lzma.compress,
     ".zip": lambda content: _zip(content),
-    ".zst": lambda content: b"\x28\xb5\x2f\xfd" + content,
 }
 
 

@@ -40,6 +40,45 @@ PATHS = sorted({path for _, path, _ in ROUTES} | {"/", "/style.css", "/window.js
 """What a browser can ask for."""
 
 
+NUMBERS = ("", "1", "1.5", "2", "3,2", "0", "9,1")
+"""What is typed where a page wants a text or a number."""
+
+
+@dataclass
+class Form:
+    """A form of a page. fields: what each has as it stands; offered: what can be chosen instead."""
+
+    action: str
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    offered: dict[str, list[str]] = field(default_factory=dict)
+
+    @classmethod
+    def all_of(cls, page: str) -> "list[Form]":
+        """All forms of a page that are sent."""
+        found = re.findall(r'<form method="post"[^>]*action="/[^/]*([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
+        return [cls(action)._reading(content) for action, content in found]
+
+    def _reading(self, content: str) -> "Form":
+        for tag in re.findall("<(?:input|button)[^>]*>", content):
+            own = dict(re.findall(r'([a-z]+)="([^"]*)"', tag))
+            name, value = html.unescape(own.get("name", "")), html.unescape(own.get("value", ""))
+            is_chosen = tag.startswith("<button") or own.get("type") in ("radio", "checkbox")
+            if name and is_chosen:
+                self.offered.setdefault(name, []).append(value)
+            elif name and own.get("type") in ("text", "number"):
+                self.offered[name] = list(NUMBERS)
+            if name and (not is_chosen or " checked" in tag):
+                self.fields.setdefault(name, []).append(value)
+        for name, listed in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', content, re.DOTALL):
+            options = [
+                (html.unescape(value), mark) for value, mark in re.findall(r'<option value="(.*?)"( \w+)?', listed)
+            ]
+            values = [value for value, _ in options]
+            self.fields[html.unescape(name)] = [value for value, mark in options if mark] or values[:1]
+            self.offered[html.unescape(name)] = values
+        return self
+
+
 @dataclass
 class Browser:
     """What somebody has who came in with the token. forms: those of the page that was loaded last, by their address."""
@@ -96,25 +135,9 @@ class Browser:
         assert job.done.wait(120)
         return job
 
-    def fields_of(self, page: str, action: str) -> dict[str, Any]:
+    def fields_of(self, page: str, action: str) -> dict[str, list[str]]:
         """What a browser would send for the form of a page as it stands there."""
-        address = re.escape(f"/{PLACE}{action}")
-        form = re.search(rf'<form method="post"[^>]*action="{address}"[^>]*>(.*?)</form>', page, re.DOTALL)
-        assert form is not None, action
-        fields: dict[str, Any] = {}
-        for tag in re.findall(r"<input[^>]*>", form[1]):
-            own = dict(re.findall(r'([a-z]+)="([^"]*)"', tag))
-            if "name" not in own or (own.get("type") in ("checkbox", "radio") and " checked" not in tag):
-                continue
-            value = html.unescape(own.get("value", ""))
-            fields.setdefault(html.unescape(own["name"]), []).append(value)
-        for name, options in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', form[1], re.DOTALL):
-            chosen = re.search(r'<option(?: value="([^"]*)")? selected>([^<]*)', options) or re.search(
-                r'<option(?: value="([^"]*)")?>([^<]*)', options
-            )
-            assert chosen is not None, name
-            fields[html.unescape(name)] = [html.unescape(chosen[2] if chosen[1] is None else chosen[1])]
-        return fields
+        return next(form.fields for form in Form.all_of(page) if form.action == action)
 
     def until(self, address: str, said: str, seconds: float = 120.0) -> str:
         """The page, loaded again until it says something, as a browser without script does."""

@@ -1,9 +1,9 @@
-"""The pictures of docs/how_to/window.md: the walk through the window, from a table to its signed release.
+"""The walk through the window by clicks, from a table to its signed release, and the pictures of docs/how_to/window.md.
 
     python tests/support/window_pictures.py NMES1988.csv docs/how_to/window
 
-draws them anew from a table in a folder of its own; it needs playwright, Pillow and a Chromium. It says
-how many clicks the walk took.
+draws them anew from a table in a folder of its own; it needs playwright, Pillow and a Chromium. It says how many clicks the
+walk took.
 """
 
 import io
@@ -27,36 +27,38 @@ def draw(page: Any, picture: Path) -> None:
     drawn.resize((drawn.width * 2 // 3, drawn.height * 2 // 3)).quantize(COLOURS).save(picture, optimize=True)
 
 
-def walk(page: Any, folder: Path) -> int:
-    """Go from a table to its signed release, draw each screen, and return the number of clicks."""
+def walk(page: Any, folder: Path | None = None) -> int:
+    """Go from a table to its signed release, and return the number of clicks. folder: for a picture of each screen."""
     clicks = 0
 
-    def click(role: str, name: Any) -> None:
+    def click(button: Any) -> None:
         nonlocal clicks
         clicks += 1
-        page.get_by_role(role, name=name).first.click()
+        button.first.click()
         page.wait_for_load_state()
 
-    click("button", "Look at the table")
-    draw(page, folder / "table.png")
+    def screen(name: str) -> None:
+        if folder is not None:
+            draw(page, folder / f"{name}.png")
+
+    click(page.get_by_role("button", name="Look at the table"))
+    screen("table")
     while (answers := page.locator("form[action$='/table/answer'] button.main")).count():
-        clicks += 1
-        answers.first.click()
-        page.wait_for_load_state()
-    click("button", "Yes, the piles are right")
-    click("link", "Next: Who may see it")
-    draw(page, folder / "policy.png")
-    click("button", "Choose: Public file")
-    click("button", "Save, and look for tables")
+        click(answers)
+    click(page.get_by_role("button", name="Yes, the piles are right"))
+    click(page.get_by_role("link", name="Next: Who may see it"))
+    screen("policy")
+    click(page.get_by_role("button", name="Choose: Public file"))
+    click(page.get_by_role("button", name="Save, and look for tables"))
     page.get_by_role("heading", name=re.compile("^Found")).wait_for(timeout=600_000)
-    draw(page, folder / "found.png")
-    click("link", "Next: Look and sign")
-    draw(page, folder / "sign.png")
-    page.get_by_label("I have looked").check()
-    click("button", re.compile("^Publish exactly"))
+    screen("found")
+    click(page.get_by_role("link", name="Next: Look and sign"))
+    screen("sign")
+    click(page.get_by_label("I have looked"))
+    click(page.get_by_role("button", name=re.compile("^Publish")))
     page.get_by_role("heading", name="Verified from its files alone: all holds").wait_for()
-    draw(page, folder / "done.png")
-    return clicks + 1
+    screen("done")
+    return clicks
 
 
 def main(table: Path, folder: Path) -> None:

@@ -67,7 +67,7 @@ def _write_configs(folder: Path) -> None:
         "distinct": Variant("", 'k_link = 5\ndiversity = "distinct:3"').config,
         "nothing": Variant("", 'diversity = "none"').config,
         "several": Variant("", 'k_link = 5\ndiversity = { disease = "distinct:2", grade = "none" }', "", {"grade": 'role = "sensitive"'}).config,
-        "population": plain + '[population]\npath = "everybody.csv"\nk_map = 5\ndelta_presence = [0.0, 0.9]\nbayes_optimal = [0.1, 0.9]\n',
+        "population": plain + '[population]\npath = "everybody.csv"\nk_map = 5\ndelta_presence = [0.0, 0.9]\n',
         "fraction": plain + "[population]\nsampling_fraction = 0.05\n",
         "harm": named + '[risk]\nsensitivity = "multiplicative"\nweights = { age = 0.1, disease = { flu = 5.0, "*" = 1.0 } }\n'
         'personal_weights = "weights.csv"\nmissed = "lost"\n'

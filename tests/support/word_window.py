@@ -38,7 +38,7 @@ def window(stage: Stage) -> Iterator[Case]:
 
 def _answered(stage: Stage, browser: Browser) -> Iterator[Case]:
     for address in ("/table", "/levels", "/policy", "/search", "/publish"):
-        yield _page(stage, address, browser.until(address, "rows count" if address == "/table" else ""))
+        yield _page(stage, address, browser.until(address, "600 rows count" if address == "/table" else ""))
     for attribute in ("age", "town", "disease"):
         yield _page(stage, f"/levels of {attribute}", browser.until(f"/levels?attribute={attribute}&level=1", ""))
 

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 import marginals
-from checks.attacks.algorithm import Outcome, Refusals, refusals
+from checks.attacks.algorithm import Conclusion, Refusals, refusals
 from marginals import Attribute, Policy, Table
 from marginals.bundle.together import over_table
 from marginals.say.attacks import attack_sentences
@@ -169,7 +169,7 @@ def assert_all_agree(of: Case, told: Refusals, kept: Sequence[tuple[int, ...]]) 
         assert np.array_equal(counts[:, inside].sum(axis=1), counts[:, having].sum(axis=1))
         assert counts[:, inside].sum(axis=1).min() >= value.rows
     # One of the counts of its margin is small, whichever, where it would tell something.
-    for addition in (each for each in told.of(Outcome.SOME) if not each.may_gain_nothing):
+    for addition in (each for each in told.of(Conclusion.SOME) if not each.may_gain_nothing):
         small = np.zeros(len(kept), dtype=bool)
         for names in (addition.margin, {n: v for n, v in addition.margin.items() if int(n[1:]) < len(of.kinds) - 1}):
             asked = {(int(name[1:]), level) for name, level in names.items()}
@@ -224,6 +224,6 @@ def test_attack_never_says_nothing_where_all_tables_agree_on_a_small_count(tmp_p
         )
         if new:
             agree += 1
-            assert told.small or told.of(Outcome.SOME), seed
+            assert told.small or told.of(Conclusion.SOME), seed
     assert looked_at >= TRIALS / 5
     assert agree >= len(AGREEING), "in these cases the tables that are left agree on a small count"

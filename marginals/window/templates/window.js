@@ -39,16 +39,6 @@ function offer(place) {
   place.prepend(said);
 }
 
-// Whether a field differs from the page as it was sent. Of a choice in which nothing was chosen, the first option stands.
-function differs(field) {
-  if (["checkbox", "radio"].includes(field.type)) return field.checked !== field.defaultChecked;
-  if (!field.options) return "defaultValue" in field && field.value !== field.defaultValue;
-  const options = [...field.options];
-  const sent = options.filter((option) => option.defaultSelected);
-  const chosen = sent.length > 0 || field.multiple ? sent : options.slice(0, 1);
-  return options.some((option) => option.selected !== chosen.includes(option));
-}
-
 addEventListener("beforeunload", (event) => {
   if (!leaving && document.querySelector("form[data-changed][method=post]")) event.preventDefault();
 });
@@ -66,7 +56,6 @@ function prepare() {
   });
   document.querySelectorAll("form").forEach((form) => {
     const change = () => form.setAttribute("data-changed", "");
-    if (form.method === "post" && [...form.elements].some((field) => field.type !== "hidden" && differs(field))) change();
     form.addEventListener("input", change);
     form.addEventListener("submit", (event) => {
       const others = [...document.querySelectorAll("form[data-changed]")].filter((other) => other !== form);

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, parse_diversity
 from checks.attacks.algorithm import (
+    Conclusion,
     FittedLevelDisclosure,
-    Outcome,
     Refusals,
     level_told,
     refusals,
@@ -228,7 +228,7 @@ def test_two_counts_are_1_and_2_since_else_they_would_have_been_published(most: 
     if most > 3:
         assert pairs == {(("age", "old"), ("ill", "yes")): (1, 2), (("age", "young"), ("ill", "yes")): (1, 2)}
     (edge,) = [addition for addition in found.additions if addition.added == {"age": 0, "ill": 0}]
-    assert edge.outcome is (Outcome.PROVES if most > 3 else Outcome.SOME)
+    assert edge.outcome is (Conclusion.PROVES if most > 3 else Conclusion.SOME)
     assert found.additions
     assert found.together == (most > 3)
 
@@ -237,10 +237,10 @@ def test_a_refused_attribute_has_a_value_that_few_have() -> None:
     """Nobody knows which: of 20 rows 1, 2, 18 or 19 are old, or 10, which would tell nothing of the age."""
     found = refused({(0, 0, 0): 2, (2, 1, 0): 18}, [{"town": 0}, {"ill": 0}], COUNTS)
     (age,) = [addition for addition in found.additions if addition.added == {"age": 0}]
-    assert (age.outcome, age.may_gain_nothing) == (Outcome.SOME, True)
+    assert (age.outcome, age.may_gain_nothing) == (Conclusion.SOME, True)
     odd = refused({(0, 0, 0): 2, (2, 1, 0): 17}, [{"town": 0}, {"ill": 0}], COUNTS)
     (age,) = [addition for addition in odd.additions if addition.added == {"age": 0}]
-    assert (age.outcome, age.may_gain_nothing) == (Outcome.SOME, False)
+    assert (age.outcome, age.may_gain_nothing) == (Conclusion.SOME, False)
 
 
 def test_a_refusal_for_diversity_leaves_open_which_class_is_uniform() -> None:
@@ -249,7 +249,7 @@ def test_a_refusal_for_diversity_leaves_open_which_class_is_uniform() -> None:
     claims: list[Claim] = [KLink(2), MaxentDiversity(parse_diversity("distinct:2"), "ill")]
     found = refused(counts, [{"town": 1}, {"age": 0}, {"ill": 0}], claims, sensitive=["ill"])
     (edge,) = [addition for addition in found.additions if addition.added == {"age": 0, "ill": 0}]
-    assert (edge.outcome, edge.counts_only) == (Outcome.OPEN, False)  # which of the two is not refused
+    assert (edge.outcome, edge.counts_only) == (Conclusion.OPEN, False)  # which of the two is not refused
     assert edge.may_gain_nothing
 
 
@@ -257,11 +257,11 @@ def test_what_is_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {(0, 0, 1): 1, (0, 1, 1): 2, (0, 0, 0): 99, (0, 1, 0): 98}
     over = refused(counts, [{"age": 0}, {"ill": 0}], COUNTS, deadline=Deadline.after(-1.0, lambda: 0.0))
     assert over.additions
-    assert all(addition.outcome is Outcome.NOT_EXAMINED for addition in over.additions)
+    assert all(addition.outcome is Conclusion.NOT_EXAMINED for addition in over.additions)
     assert all("time" in addition.note for addition in over.additions)
     claims = [*COUNTS, MaxentDiversity(parse_diversity("distinct:2"), "ill")]
     many = refused(counts, [{"age": 0}, {"ill": 0}], claims, most=1, sensitive=["ill"])
-    assert any("more than 1 tables" in addition.note for addition in many.of(Outcome.NOT_EXAMINED))
+    assert any("more than 1 tables" in addition.note for addition in many.of(Conclusion.NOT_EXAMINED))
     with monkeypatch.context() as patched:  # two published margins, with which one addition is compared
         patched.setattr(
             module := import_module("checks.attacks.algorithm"), "_MOST_IN_ALL", module._MOST_IN_ALL | {"margins": 3}
@@ -308,23 +308,23 @@ def test_where_one_class_of_many_can_have_refused_a_pair_it_did() -> None:
     """In all other zips everybody is old, so that nothing can be small there."""
     few = {(0, 1): 1, (1, 1): 2, (0, 0): 99, (1, 0): 98}
     (edge,) = beside_many_zips(few, {(0, 0): 3, (0, 1): 3}).additions
-    assert (edge.outcome, edge.candidate_classes, edge.classes) == (Outcome.PROVES, 1, 1100)
+    assert (edge.outcome, edge.candidate_classes, edge.classes) == (Conclusion.PROVES, 1, 1100)
     assert [(dict(cell.values), cell.lower, cell.upper) for cell in edge.small] == [
         ({"age": "old", "ill": "yes", "zip": "0000"}, 1, 2),
         ({"age": "young", "ill": "yes", "zip": "0000"}, 1, 2),
     ]
     (edge,) = beside_many_zips(few, {(0, 0): 3, (0, 1): 3}, most=2).additions
-    assert (edge.outcome, edge.small) == (Outcome.SOME, ())
+    assert (edge.outcome, edge.small) == (Conclusion.SOME, ())
 
 
 def test_where_several_classes_can_have_refused_a_pair_it_is_not_told_which() -> None:
     even = {(0, 0): 5, (1, 1): 5}
     (edge,) = beside_many_zips({(0, 0): 3, (1, 1): 3}, even).additions
-    assert (edge.outcome, edge.candidate_classes, edge.may_gain_nothing) == (Outcome.SOME, 1100, False)
+    assert (edge.outcome, edge.candidate_classes, edge.may_gain_nothing) == (Conclusion.SOME, 1100, False)
     (edge,) = beside_many_zips({(0, 0): 4, (1, 1): 4}, {(0, 0): 4, (1, 1): 4}).additions
-    assert (edge.outcome, edge.may_gain_nothing) == (Outcome.SOME, True)  # 2, 2, 2, 2 would tell nothing
+    assert (edge.outcome, edge.may_gain_nothing) == (Conclusion.SOME, True)  # 2, 2, 2, 2 would tell nothing
     (edge,) = beside_many_zips({(0, 0): 4, (0, 1): 4}, {(0, 0): 4, (0, 1): 4}).additions
-    assert edge.outcome is Outcome.UNEXPLAINED
+    assert edge.outcome is Conclusion.UNEXPLAINED
 
 
 def test_what_no_claim_can_have_refused_excludes_nothing() -> None:
@@ -332,8 +332,8 @@ def test_what_no_claim_can_have_refused_excludes_nothing() -> None:
     counts = {(2, 0, 1): 1, (2, 1, 0): 2, (0, 0, 0): 99, (0, 1, 1): 98}
     found = refused(counts, [{"town": 1}, {"age": 0}, {"ill": 0}], [KLink(3)], sensitive=["ill"])
     outcomes = {frozenset(addition.added): addition.outcome for addition in found.additions}
-    assert outcomes[frozenset({"age", "ill"})] is Outcome.UNEXPLAINED
-    assert outcomes[frozenset({"age", "town"})] is Outcome.PROVES
+    assert outcomes[frozenset({"age", "ill"})] is Conclusion.UNEXPLAINED
+    assert outcomes[frozenset({"age", "town"})] is Conclusion.PROVES
     assert not found.contradict
     assert {(*cell.values.values(), cell.lower, cell.upper) for cell in found.small} == {
         ("old", "sea", 1, 2),
@@ -348,7 +348,7 @@ def test_readers_with_a_register_are_not_judged_by_the_files() -> None:
     counts = {(0, 0, 1): 4, (0, 1, 0): 4}
     found = refused(counts, [{"town": 1}, {"age": 0}, {"ill": 0}], [KLink(2), Register(2)], sensitive=["ill"])
     (edge,) = [addition for addition in found.additions if addition.added == {"age": 0, "ill": 0}]
-    assert edge.outcome is Outcome.NOT_EXAMINED
+    assert edge.outcome is Conclusion.NOT_EXAMINED
     assert "readers with a register" in edge.note
 
 
@@ -365,7 +365,7 @@ def test_a_margin_of_four_attributes_is_looked_at_where_it_is_what_an_addition_m
              for cell in found.small if len(cell.values) == 4}  # fmt: skip
     assert small == {"0000": (1, 2), "0010": (1, 2)}
     (edge,) = [addition for addition in found.additions if addition.added == {"c": 0, "d": 0}]
-    assert edge.outcome is Outcome.PROVES
+    assert edge.outcome is Conclusion.PROVES
 
 
 def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -405,6 +405,6 @@ def test_within_a_limit_each_addition_is_judged_as_ever_or_not_at_all(
             monkeypatch.setattr(module, "_MOST_IN_ALL", module._MOST_IN_ALL | limit)
     found = refused(counts, margins, claims, sensitive=["ill"])
     pairs = list(zip(ordinary.additions, found.additions, strict=True))
-    cut = [one.margin == other.margin and other.outcome is Outcome.NOT_EXAMINED for one, other in pairs]
+    cut = [one.margin == other.margin and other.outcome is Conclusion.NOT_EXAMINED for one, other in pairs]
     assert any(cut)
     assert all(one == other for is_cut, (one, other) in zip(cut, pairs) if not is_cut)

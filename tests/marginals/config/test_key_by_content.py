@@ -190,12 +190,12 @@ def test_what_numbers_people_still_does(name: str, tmp_path: Path) -> None:
     assert init(frame, tmp_path).person == name
 
 
-@pytest.mark.parametrize("names", [("hhid", "pid", "wave"), ("school", "student", "year"), ("q1", "q2", "q3")])
+@pytest.mark.parametrize("names", [("hhid", "pid", "wave"), ("school", "student", "year")])
 @pytest.mark.parametrize("several", [True, False])
 def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
     names: tuple[str, str, str], several: bool, tmp_path: Path
 ) -> None:
-    """Households of up to fourteen members, each once or in two waves; without names only in two waves."""
+    """Households of up to fourteen members, each once or in two waves."""
     rng = np.random.default_rng(5)
     group, member = panel(150, 2, rng, 14)
     each = pd.DataFrame({names[0]: texts(np.array(group) + 1), names[1]: texts(np.array(member) + 1)})
@@ -203,11 +203,10 @@ def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
     each["blood"] = texts(rng.choice(["a", "b", "o"], len(each)))
     frame = pd.concat([each.assign(**{names[2]: wave}) for wave in ("1", "2")[: 1 + several]], ignore_index=True)
     first = init(frame.sample(frac=1, random_state=3), tmp_path)
-    if names[0] != "q1" or several:
-        (asked,) = [question for question in first.questions if question["role"] == "identifier"]
-        assert asked["columns"] == [names[0], names[1]]
-        assert f'person = ["{names[0]}", "{names[1]}"]' in asked["reason"]
-        assert first.with_role("identifier") == {names[0], names[1]}
+    (asked,) = [question for question in first.questions if question["role"] == "identifier"]
+    assert asked["columns"] == [names[0], names[1]]
+    assert f'person = ["{names[0]}", "{names[1]}"]' in asked["reason"]
+    assert first.with_role("identifier") == {names[0], names[1]}
     answered = init(frame, tmp_path, "--person", f"{names[0]},{names[1]}")
     assert answered.toml["data"]["person"] == [names[0], names[1]]
     assert answered.config().read_table().rows_per_person in (1, 2)

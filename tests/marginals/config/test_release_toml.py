@@ -33,7 +33,10 @@ def test_every_documented_key_is_understood(folder: Path) -> None:
     assert config.policy.base == {"age": 1, "sex": 0}
 
 
-@pytest.mark.parametrize("stated", ['search.start = "nothing"', "search.max_cells = 9", "risk.step_utility = {}"])
+@pytest.mark.parametrize(
+    "stated",
+    ['search.start = "nothing"', "search.max_cells = 9", "risk.step_utility = {}", 'attributes.a.population = "p.csv"'],
+)
 def test_a_key_that_was_taken_out_is_refused_with_what_there_is_instead(folder: Path, stated: str) -> None:
     text = f"{stated}\ndata.path = 't.csv'\nattributes.a.role = 'sensitive'"
     with pytest.raises(InputError, match=rf"the key {stated.split(' =')[0]} was taken out: \w+"):

@@ -35,8 +35,8 @@ def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
             known |= {name for margin in telling if margin & known for name in margin}
         return known
 
-    assert [pair.names for pair in shown.listed] == list(combinations(collection.domain.attributes, 2))
-    for pair in shown.listed:
+    assert [pair.names for pair in shown.pairs] == list(combinations(collection.domain.attributes, 2))
+    for pair in shown.pairs:
         a, b = pair.names
         assert shown.kinds[a, b] == shown.kinds[b, a] == pair.kind
         if not (most[a] and most[b]):
@@ -48,7 +48,7 @@ def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
         else:
             assert pair.kind == "assumed"
             assert pair.is_linked == (b in reached(a))
-        assert bool(pair.shown) == (pair.kind in ("published", "supported"))
+        assert bool(pair.words) == (pair.kind in ("published", "supported"))
     names = len(collection.domain.attributes)
     assert shown.total == names * (names - 1) // 2
     assert all(shown.numbers[kind] == len(shown.of_kind(kind)) for kind in shown.numbers)

@@ -115,20 +115,6 @@ def table_in(folder: Path, name: str) -> pd.DataFrame:
     return pd.read_csv(folder / "marginals" / f"{name}.csv", dtype=str, keep_default_na=False).astype({"count": int})
 
 
-def test_the_r_on_the_page_reads_text_and_declared_paths(survey: Path) -> None:
-    recipe = recipes(survey)[2]
-    for said in (
-        'colClasses = "character"',
-        "check.names = FALSE",
-        "na.strings = character(0)",
-        "r$path",
-        "as.numeric",
-    ):
-        assert said in recipe
-    assert "glob" not in recipe
-    assert all(len(line) < 60 for line in recipe.splitlines())
-
-
 def test_the_r_on_the_page_makes_a_table_a_regression_and_a_plot(survey: Path) -> None:
     """The table is the published one, and a logistic regression on one attribute has the logarithms of its odds ratios."""
     printed = run_r(survey, f'cat("\\nvalue", value, "\\n"); {COEFFICIENTS}')

@@ -16,7 +16,7 @@ import pytest
 import marginals
 from checks import KLink
 from command_line import run
-from html_pages import CONTRAST, Page, assert_headings_in_order, assert_self_contained
+from html_pages import Page, assert_headings_in_order, assert_self_contained
 from marginals import Attribute, Policy, Release, Role, open_release
 from models import Collection
 from small_release import contents, marginals_command
@@ -159,7 +159,7 @@ def test_collections_of_every_shape_are_drawn(shape: str) -> None:
 def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
     browser: Any, bundle: Path, publication: Any, width: int, scheme: str
 ) -> None:
-    """WCAG 2 asks for a contrast of 4.5 to 1. The screenshot must not be one colour. Unfolded, too."""
+    """The screenshot must not be one colour. Unfolded, too."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     asked: list[str] = []
@@ -174,10 +174,6 @@ def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
     for fold in ("", "document.querySelectorAll('details').forEach(fold => fold.open = true)"):
         page.evaluate(fold)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        ratio, where = page.evaluate(CONTRAST)
-        assert ratio >= 4.5, where
-    small = "Math.min(...[...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect().height))"
-    assert page.evaluate(small) >= 11
     assert len(page.screenshot(full_page=True)) > 50_000
     (bundle.parent / "steward.html").write_bytes(publication.steward.page(publication.steward))
     page.goto((bundle.parent / "steward.html").as_uri())
@@ -197,22 +193,6 @@ def test_it_prints_in_light_colours_on_a_few_pages(browser: Any, bundle: Path) -
     assert page.locator("footer").is_hidden(), "it would stand on a page of its own"
     printed = page.pdf(format="A4")
     assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 8
-    page.close()
-
-
-def test_a_summary_that_is_longer_than_a_sheet_begins_on_the_first_one(browser: Any, tmp_path: Path) -> None:
-    """Nothing that would not fit on a sheet is kept together, which would leave the first one blank."""
-    frame = pd.DataFrame({f"column_with_a_very_long_name_{number}": ["x", "y"] * 10 for number in range(60)})
-    table = marginals.read_table(frame, dict.fromkeys(frame.columns, "quasi-identifier"))
-    collection = Collection.of(table.cube, [table.domain.mask({name: 0}) for name in frame.columns])
-    (tmp_path / "report.html").write_bytes(report_of(bundle_content(collection, table.roles, (KLink(2),))))
-    page = browser.new_page(viewport={"width": 703, "height": 1032})  # A4 less its margins
-    page.goto((tmp_path / "report.html").as_uri())
-    page.emulate_media(media="print")
-    kept = """[...document.querySelectorAll("section[aria-labelledby=short] *")].filter(
-        (part) => getComputedStyle(part).breakInside === "avoid").map((part) => part.getBoundingClientRect().height)"""
-    assert max(page.evaluate(kept), default=0) < 1032 / 2
-    assert page.locator("section[aria-labelledby=short]").bounding_box()["height"] > 1032
     page.close()
 
 

@@ -118,10 +118,6 @@ def test_the_claims_tell_their_own_numbers_and_the_class_nearest_to_failing() ->
         assert f" {verdict} " in text
         assert f"at least {limit} row" in text
         assert f"town bay job x 3 rows (limit: at least {limit})" in text
-    (conclude,) = (text for text in page.texts("article") if text.startswith("Readers of the tables alone"))
-    assert "k-link 3: the smallest count is 3; binding" in conclude
-    assert "k-combinatorial 2: the smallest count is 3, 1 to spare" in conclude
-    assert "k-combinatorial 1: the smallest count is 3, 2 to spare" in conclude
 
 
 def expected_shares() -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 import marginals
 from checks import Claim, KCombinatorial, KLink, MinCell
 from command_line import run
-from marginals import Attribute, Policy, Population, Table, read_table
+from marginals import Attribute, Policy, Table, read_table
 from marginals.example import attributes, frame
 from models import Collection
 from privacy_oracles import class_sizes, largest_counts
@@ -144,31 +144,6 @@ def test_releases_are_not_checked_for_them(sample: Path) -> None:
     assert run("publish", sample, "--out", sample.parent / "release").exit_code == 0
     refused = run("verify", sample.parent / "release", "--check", "k-map=5")
     assert (refused.exit_code, "decided of single tables only" in refused.output) == (2, True)
-
-
-def test_beliefs_of_who_knows_the_population_are_those_of_random_worlds(tmp_path: Path) -> None:
-    """MKGV07 Theorem 5.1: two classes without a breach, and one when they are merged; a third is of people alone."""
-    people = {("q1", "s1"): 15, ("q1", "s2"): 35, ("q2", "s1"): 25, ("q2", "s2"): 25, ("q3", "s1"): 9}
-    rows = {("q1", "s1"): 1, ("q1", "s2"): 1, ("q2", "s1"): 35, ("q2", "s2"): 15}
-    everybody, frame = (
-        pd.DataFrame([cell for cell, count in counts.items() for _ in range(count)], columns=["q", "s"])
-        for counts in (people, rows)
-    )
-    everybody.to_csv(tmp_path / "everybody.csv", index=False)
-    (tmp_path / "q.csv").write_text("q1;low;*\nq2;low;*\nq3;high;*\n")
-    population = '[population]\npath = "everybody.csv"\nbayes_optimal = [0.31, 0.58]\n'
-    roles = {"q": 'quasi-identifier\nhierarchy = "q.csv"', "s": "sensitive"}
-    config = write_release(tmp_path, frame, roles, population)
-    for levels, status in (("q=0", 0), ("q=1", 1)):
-        found = run("assess", config, "--levels", levels, "--json")
-        (check,) = json.loads(found.stdout)["checks"]
-        assert (found.exit_code, check["criterion"], check["holds"]) == (status, "bayes-optimal", not status)
-        assert set(check["worst"]) == {"reached"}
-    assert check["worst"]["reached"] == pytest.approx(36 * 15 / 40 / (36 * 15 / 40 + 16 * 35 / 60))
-    known = marginals.read_table(tmp_path / "everybody.csv", {"q": "quasi-identifier", "s": "ignored"})
-    table = marginals.read_table(tmp_path / "people.csv", {"q": "quasi-identifier", "s": "sensitive"})
-    with pytest.raises(marginals.InputError, match="no column 's'"):
-        Population(known, bayes_optimal=(0.31, 0.58)).beliefs(table, {"q": 0})
 
 
 def people() -> pd.DataFrame:

@@ -145,12 +145,6 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table,
     assert ["Nothing is demanded of how varied disease" in report for report in reports] == [False, True]
 
 
-def test_margins_keep_within_their_limits(table: Table) -> None:
-    release = marginals.publish(table, Policy(**PRIVACY, base="none", max_attributes=2, max_cells=20)).release
-    assert max(map(len, release.published.everything.margins)) == 2
-    assert max(release.domain.size(margin) for margin in release.published.everything.margins) <= 20
-
-
 def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table) -> None:
     """From nothing, what is shown first is a step of the trace."""
     report = marginals.publish(table, Policy(**PRIVACY, objective="kl", strategy="forward")).steward

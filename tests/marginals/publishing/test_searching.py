@@ -8,26 +8,9 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import Attribute, Policy, Table
+from marginals import Attribute, Policy
 from marginals.example import table as example
 from models import Hierarchy
-
-PRIVACY: dict[str, Any] = {"k_link": 4, "k_combinatorial": 4}
-
-
-@pytest.fixture(scope="module")
-def table() -> Table:
-    rng = np.random.default_rng(5)
-    age, sex = rng.integers(20, 60, 500), rng.choice(["f", "m"], 500)
-    town = np.where(rng.random(500) < age / 80, rng.choice(["a1", "a2"], 500), rng.choice(["b1", "b2"], 500))
-    paid = np.where(rng.random(500) < age / 100, "much", rng.choice(["some", "little"], 500))
-    frame = pd.DataFrame({"age": age, "sex": sex, "town": town, "paid": paid})
-    attributes = {
-        "age": Attribute("quasi-identifier", intervals=[5, 10]),
-        "town": Attribute("quasi-identifier", prefixes=[1]),
-    }
-    return marginals.read_table(frame, attributes | dict.fromkeys(("sex", "paid"), "quasi-identifier"))
-
 
 GRID: dict[str, Any] = {
     "k": [4, 2, 100],

@@ -1,6 +1,5 @@
 """A release beside its table: every number is what somebody finds who works on the rows themselves."""
 
-import math
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
@@ -77,11 +76,10 @@ def test_a_release_that_was_read_is_compared_as_the_one_that_was_made(made: Any,
 def test_yardsticks_stand_beside_it_with_what_was_wanted(made: Any) -> None:
     comparison = made.steward.comparison
     _, independent, stepwise = comparison.yardsticks.values()
+    assert comparison.release.two_way.mean < stepwise.two_way.mean
     assert list(comparison.release.wanted.by_table) == [("sex", "dead")]
     assert independent.wanted.by_table["sex", "dead"] == independent.two_way.by_table["sex", "dead"]
     assert independent.one_way.mean == pytest.approx(0)
-    assert comparison.release.counts.number == 1000
-    assert comparison.release.counts.median < stepwise.counts.median
     best = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
     assert len(best.comparison.yardsticks) == 3
     assert {*best.comparison.yardsticks} != {*comparison.yardsticks}, (
@@ -126,12 +124,8 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
         raise TooManyCellsError("too many")
 
     monkeypatch.setattr("marginals.accuracy.total_variation", refuse)
-    monkeypatch.setattr("models.accuracy._CELLS", 0)
     some = marginals.compare(release, table)
     assert some.release.one_way.left_out == 3
-    assert some.release.counts.number == 0
-    assert marginals.plain(some.release.counts) == {"median": None, "ninth_decile": None, "number": 0}
-    assert math.isnan(some.release.counts.median)
 
 
 def test_attributes_with_one_value_are_compared_too() -> None:
@@ -140,6 +134,7 @@ def test_attributes_with_one_value_are_compared_too() -> None:
     made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
     [pair] = made.steward.comparison.compared_pairs
     assert (pair.kind, pair.cramers_v) == ("published", 0)
+    assert "Nothing to speak of" in made.steward.page(made.steward).decode()
 
 
 def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:
@@ -210,4 +205,3 @@ def test_nothing_is_said_of_pairs_when_the_time_is_over_midway(monkeypatch: pyte
     assert made.release.two_way.by_table == {}
     assert made.release.two_way.left_out == 66
     assert made.compared_pairs == ()
-    assert made.release.counts.number == 0

@@ -150,7 +150,7 @@ MANY = pd.DataFrame({"age": ["31", "32", "33"] * 40, "disease": ["flu", "gout", 
 CSV = MANY.to_csv(index=False).encode()
 
 
-@pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zip"])
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
 def test_compressed_files_are_read_and_refused_if_they_are_damaged_or_cut_off(tmp_path: Path, suffix: str) -> None:
     """With other bytes in the middle they are refused or, where no checksum tells, read."""
     content = COMPRESSIONS[suffix](CSV)
@@ -171,10 +171,11 @@ def test_compressed_files_are_read_and_refused_if_they_are_damaged_or_cut_off(tm
     assert refused
 
 
-def test_zstandard_without_its_package_says_what_to_install(tmp_path: Path) -> None:
-    (tmp_path / "people.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(range(40)))
-    with pytest.raises(InputError, match=r"^people.csv.zst (is compressed by Zstandard|cannot be read)"):
-        read_table(tmp_path / "people.csv.zst", ATTRIBUTES)
+@pytest.mark.parametrize("suffix", [".bz2", ".xz", ".zst"])
+def test_other_compressions_are_refused_with_what_to_do(suffix: str, tmp_path: Path) -> None:
+    (tmp_path / f"people.csv{suffix}").write_bytes(CSV)
+    with pytest.raises(InputError, match=rf"^people.csv{suffix} is compressed .* gzip or zip"):
+        read_table(tmp_path / f"people.csv{suffix}", ATTRIBUTES)
 
 
 @pytest.mark.parametrize("index", [["age"], ["age", "disease"]])

@@ -84,7 +84,7 @@ def test_rows_are_in_no_file_with_a_name_and_go_with_the_table(tmp_path: Path, p
 
 
 def test_a_refusal_leaves_nothing_open(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the rows, or where no file without a name is possible."""
+    """Of the rows, or where No file without a name is possible."""
     gc.collect()
     held = len(open_files())
     (tmp_path / "people.csv").write_text("age,sex,town\n31\n")
@@ -92,7 +92,7 @@ def test_a_refusal_leaves_nothing_open(tmp_path: Path, place: Path, monkeypatch:
         read_table(tmp_path / "people.csv", ROLES)
     monkeypatch.setattr("marginals.files.are_possible", lambda: False)
     with pytest.raises(
-        InputError, match=r"people\.csv has more distinct rows .* no file without a name .*data\.memory"
+        InputError, match=r"people\.csv has more distinct rows .* No file without a name .*data\.memory"
     ):
         read(tmp_path, 80)
     assert len(open_files()) == held

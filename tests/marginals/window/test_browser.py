@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,46 +11,8 @@ import pytest
 
 from project import NO_DATA, data_folder
 from small_release import contents, marginals_command, write_config
-from window_clients import never_end, served, serving, withhold_counts
-
-
-@dataclass
-class Steward:
-    """Somebody at the pages of a window. actions: clicks so far; foreign: what a page asked of anybody else."""
-
-    page: Any
-    actions: int = 0
-    foreign: list[str] = field(default_factory=list)
-
-    def click(self, role: str, name: str) -> None:
-        """Click on a button or link by the name that it is read out by."""
-        self.actions += 1
-        self.page.get_by_role(role, name=name, exact=True).first.click()
-
-    def sees(self, text: str) -> None:
-        """Wait for a text."""
-        self.page.get_by_text(text).first.wait_for()
-
-
-def publish_by_clicks(steward: Steward) -> None:
-    """From a table without a config to its release."""
-    steward.click("button", "Look at the table")
-    steward.click("button", "Yes, the piles are right")
-    steward.click("link", "Who may see it")
-    steward.click("button", "Choose: Public file")
-    steward.click("button", "Save, and look for tables")
-    steward.page.get_by_role("heading", name=re.compile("Found: ")).wait_for()
-    steward.click("link", "Look and sign")
-    steward.page.get_by_label("I have looked at these tables").check()
-    steward.actions += 1
-    steward.page.get_by_role("button", name=re.compile("^Publish")).click()
-    steward.actions += 1
-    steward.sees("The release is written to the folder release")
-    steward.page.get_by_role("heading", name="Verified from its files alone: all holds").wait_for()
-    assert steward.actions <= 15
-    steward.click("link", "Explore")
-    steward.page.get_by_text("The same in Python").click()
-    steward.sees("release.table(")
+from window_clients import never_end, served, serving
+from window_pictures import walk
 
 
 def census(folder: Path) -> Path:
@@ -92,20 +53,19 @@ def test_the_whole_way_by_clicks_gives_the_release_of_the_command_line(
     with served(path, monkeypatch) as address:
         page = browser.new_page(java_script_enabled=scripts)
         page.set_default_timeout(300_000)
-        steward = Steward(page)
         own = re.match(r"http://[^/]+/[^/]+/", address)
         assert own is not None
-        page.on(
-            "request", lambda asked: steward.foreign.append(asked.url) if not asked.url.startswith(own[0]) else None
-        )
+        foreign: list[str] = []
+        page.on("request", lambda asked: foreign.append(asked.url) if not asked.url.startswith(own[0]) else None)
         said: list[str] = []
         page.on("console", lambda message: said.append(message.text))
         page.goto(address)
-        publish_by_clicks(steward)
+        assert walk(page) <= 15
+        page.get_by_role("link", name="Explore", exact=True).first.click()
+        page.get_by_text("The same in Python").click()
+        page.get_by_text("release.table(").first.wait_for()
         page.close()
-    assert steward.actions <= 17
-    assert steward.foreign == []
-    assert said == []
+    assert (foreign, said) == ([], [])
     marginals_command(
         "publish", tmp_path / "release.toml", "--out", tmp_path / "again", "--sign", tmp_path / "minisign.key", status=0
     )
@@ -148,58 +108,6 @@ def test_what_is_typed_and_not_saved_is_asked_about_and_kept_nowhere(
         assert len(asked) == 2
         page.close()
     assert "k_link = 18" in config.read_text()
-
-
-def test_what_is_typed_before_the_script_is_there_is_asked_about_too(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On a slow machine a field can be filled before the script has run."""
-    with served(write_config(tmp_path), monkeypatch) as address:
-        page = browser.new_page()
-        asked: list[str] = []
-        page.on("dialog", lambda dialog: (asked.append(dialog.type), dialog.dismiss()))
-        page.goto(address)
-        page.wait_for_url("**/table")
-        held: list[Any] = []
-        page.route("**/window.js", lambda route: held.append(route))
-        page.get_by_role("link", name="Who may see it", exact=True).click()
-        page.get_by_label("k_link").fill("17")
-        with page.expect_response("**/window.js"):
-            held[0].continue_()
-        page.unroute("**/window.js")
-        page.locator("form[data-changed]").wait_for()
-        assert page.locator("form[data-changed]").count() == 1
-        page.get_by_role("link", name="What it is for", exact=True).click()
-        assert asked == ["beforeunload"]
-        assert page.get_by_label("k_link").input_value() == "17"
-        page.close(run_before_unload=False)
-
-
-def test_a_page_that_is_typed_in_while_its_counts_arrive_stays_as_it_is(
-    browser: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with served(write_config(tmp_path), monkeypatch) as address:
-        page = browser.new_page()
-        page.goto(address)
-        page.wait_for_url("**/table")
-        held: list[Any] = []
-
-        def is_fetched(route: Any) -> bool:
-            return bool(route.request.resource_type == "fetch")
-
-        with monkeypatch.context() as counting:
-            withhold_counts(counting)
-            page.route("**/policy", lambda route: held.append(route) if is_fetched(route) else route.continue_())
-            page.get_by_role("link", name="Who may see it", exact=True).click()
-            page.locator("body[data-awaited]").wait_for(state="attached")
-            while not held:
-                page.wait_for_timeout(10)
-        page.get_by_label("k_link").fill("17")
-        held[0].continue_()
-        page.get_by_text("It is done: load the page again").wait_for()
-        assert page.get_by_label("k_link").evaluate("field => field === document.activeElement")
-        assert page.get_by_label("k_link").input_value() == "17"
-        page.close(run_before_unload=False)
 
 
 def test_a_job_that_ends_takes_nothing_from_who_is_at_something_else(

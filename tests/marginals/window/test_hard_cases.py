@@ -75,7 +75,7 @@ def browser(tmp_path: Path) -> Iterator[Browser]:
 
 
 def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser) -> None:
-    page = browser.until("/table", "rows count")
+    page = browser.until("/table", 'name="role:leer"')
     assert 'value="número" selected' in page or ">número</option>" in page
     for name in ("Alter", "Straße &amp; Ort", "性別", "debt (€)", "leer"):
         assert f'name="role:{name}"' in page

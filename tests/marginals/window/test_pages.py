@@ -373,13 +373,6 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> N
         assert not (tmp_path / "release.toml").exists()
 
 
-def test_none_is_a_demand_that_somebody_makes_on_purpose(browser: Browser) -> None:
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.window.config().policy.diversity == "none"
-    assert "nothing is demanded of it, on purpose" in browser.page("/publish")
-    assert "Nothing changed." in browser.change("/policy", "/policy")
-
-
 def protection(page: str) -> str:
     """What stands at the top of a page about who is not protected."""
     found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
@@ -399,7 +392,9 @@ def test_each_page_offers_a_demand_where_none_is(browser: Browser, path: str) ->
 
 
 def test_what_is_exposed_on_purpose_is_said_and_can_be_protected(browser: Browser) -> None:
-    browser.window.file.path.write_text(CONFIG.replace("entropy:2", "none"))
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
+    assert browser.window.config().policy.diversity == "none"
+    assert "Nothing changed." in browser.change("/policy", "/policy")
     assert "on purpose" in protection(browser.page("/publish"))
     browser.post("/policy/choice", {"choice": "strict"})
     assert browser.window.config().policy.diversity == "strict"
@@ -542,13 +537,6 @@ def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> N
     assert "research" not in text
     assert "# mine\n" in text
     assert "# why" in text
-
-
-def test_closing_the_window_takes_two_steps(browser: Browser) -> None:
-    page = browser.page("/table")
-    closing = page[page.index("<summary>Close the window</summary>") :]
-    assert closing.index("not saved is lost") < closing.index("<button") < closing.index("</details>")
-    assert page.count('/stop"') == 1
 
 
 def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:

@@ -22,7 +22,7 @@ import marginals
 from command_line import run
 from marginals import InputError, Release
 from models import MarginalsError
-from window_clients import Browser, browsing, run_here
+from window_clients import Browser, Form, browsing, run_here
 
 COLUMNS = ("age", "town", "ill", "income")
 
@@ -52,9 +52,6 @@ DIVERSITIES = (
     "", 'diversity = "entropy:1.1"', 'diversity = "none"', 'diversity = "distinct:1"', 'diversity = "simple:1"',
 )  # fmt: skip
 
-NUMBERS = ("", "1", "1.5", "2", "3,2", "0", "9,1")
-"""What is typed where a page wants a text or a number."""
-
 
 def write_table(folder: Path) -> Path:
     """Two hundred people of whom each value is frequent."""
@@ -68,40 +65,6 @@ def write_table(folder: Path) -> Path:
     frame = pd.DataFrame({name: rng.choice(of, 200) for name, of in values.items()})
     frame.to_csv(folder / "people.csv", index=False)
     return folder / "people.csv"
-
-
-@dataclass
-class Form:
-    """A form of a page. fields: what each has as it stands; offered: what can be chosen instead."""
-
-    action: str
-    fields: dict[str, list[str]] = field(default_factory=dict)
-    offered: dict[str, list[str]] = field(default_factory=dict)
-
-    @classmethod
-    def all_of(cls, page: str) -> "list[Form]":
-        """All forms of a page that are sent."""
-        found = re.findall(r'<form method="post"[^>]*action="/[^/]*([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
-        return [cls(action)._reading(content) for action, content in found]
-
-    def _reading(self, content: str) -> "Form":
-        for tag in re.findall("<(?:input|button)[^>]*>", content):
-            own = dict(re.findall(r'([a-z]+)="([^"]*)"', tag))
-            name, value = unescape(own.get("name", "")), unescape(own.get("value", ""))
-            if name and own.get("type") in ("radio", "checkbox"):
-                self.offered.setdefault(name, []).append(value)
-                if " checked" in tag:
-                    self.fields.setdefault(name, []).append(value)
-            elif name:
-                self.fields.setdefault(name, []).append(value)
-                if own.get("type") in ("text", "number"):
-                    self.offered[name] = list(NUMBERS)
-        for name, listed in re.findall(r'<select[^>]*name="([^"]*)"[^>]*>(.*?)</select>', content, re.DOTALL):
-            options = re.findall(r'<option(?: value="([^"]*)")?( selected)?>([^<]*)', listed)
-            values = [unescape(value or text.strip()) for value, _, text in options]
-            chosen = [value for value, (_, is_chosen, _) in zip(values, options) if is_chosen] or values[:1]
-            self.offered[unescape(name)], self.fields[unescape(name)] = values, chosen
-        return self
 
 
 @dataclass

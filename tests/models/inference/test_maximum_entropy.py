@@ -1,6 +1,6 @@
 """The closed form, its figures, its terms and the fit of any collection are those of the maximum-entropy joint."""
 
-from itertools import combinations, count, pairwise
+from itertools import combinations, pairwise
 
 import networkx as nx
 import numpy as np
@@ -25,7 +25,6 @@ from models import (
     Collection,
     ContingencyTable,
     DataCube,
-    Deadline,
     Domain,
     DomainMismatchError,
     Hierarchy,
@@ -34,7 +33,6 @@ from models import (
     NotDecomposableError,
     NotFittedError,
     RemoveEdge,
-    TimeOverError,
     TooManyCellsError,
     iterative_fit,
     u_terms,
@@ -363,24 +361,6 @@ def test_too_many_cells_are_refused() -> None:
     table = of_rows(flat_domain(a=4, b=4, c=4, d=4), np.random.default_rng(1).integers(0, 4, (200, 4)))
     with pytest.raises(TooManyCellsError, match="more than 10"):
         iterative_fit(published(table, "ab", "bc", "cd", "da"), limit=10)
-
-
-def test_a_fit_that_a_deadline_ends_says_what_it_misses() -> None:
-    """Wherever in a sweep the time is over: cliques agree, and the largest misfit of their margins is told."""
-    table = filled(flat_domain(a=4, b=4, c=4, d=4), np.random.default_rng(1).integers(1, 30, 256))
-    cycle = published(table, "ab", "bc", "cd", "da")
-    residuals = set()
-    for looks in range(20):
-        ticks = count()
-        try:
-            fit = iterative_fit(cycle, deadline=Deadline(looks, lambda ticks=ticks: next(ticks)))
-        except TimeOverError:
-            continue
-        shares = [fit.marginal(mask).counts / published.counts for mask, published in zip(cycle.masks, cycle.tables)]
-        misfit = max(np.abs(own - 1).max() for own in shares)
-        assert fit.residual == pytest.approx(misfit, abs=1e-11)  # at which a fit ends before the deadline
-        residuals.add(fit.residual)
-    assert len(residuals) > 5
 
 
 def three_pairs(*dense: np.ndarray) -> Collection:

@@ -180,7 +180,7 @@ def test_contradictions_of_many_altered_tables_are_named() -> None:
     contradictory, said, named = found.sum(axis=0)
     assert contradictory > 300
     assert said >= 0.99 * contradictory
-    assert named >= 0.99 * contradictory
+    assert named >= 0.95 * contradictory, "of few only several tables together tell"
 
 
 SEX = Classification("sex", ("f", "m"))

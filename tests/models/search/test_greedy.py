@@ -3,7 +3,6 @@
 from dataclasses import replace
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -141,15 +140,6 @@ def test_under_a_constraint_it_ends_where_every_better_collection_is_refused(str
             assert limits.judge(cliques) is not None
 
 
-def test_a_move_refused_for_now_comes_back_when_there_is_room():
-    """Two margins allowed: c, of one value in ten, tells most, but has to wait until a and b share one."""
-    domain = flat_domain(a=2, b=2, c=2)
-    cube = DataCube([filled(domain, np.outer([3, 2, 2, 3], [9, 1]))])
-    result = greedy(cube, [domain.mask({"a": 0}), domain.mask({"b": 0})], Limits(domain, 8, 2), never)
-    first, second = result.steps
-    assert (first.move, second.move) == ("show a at level 0 with b at level 0", "show c at level 0")
-
-
 def all_or_nothing():
     """A problem of two attributes whose base table alone may be published, though it costs more than it tells."""
     table = filled(flat_domain(a=2, b=2), [9, 3, 2, 1])
@@ -210,26 +200,6 @@ def test_every_move_brings_what_it_says(collection):
         assert after.graph == graph
         assert after.cliques == position.cliques_after(move)
         assert after.divergence == pytest.approx(model.kl_divergence, abs=1e-9)
-
-
-@settings(max_examples=40)
-@given(st.data())
-def test_after_many_moves_the_position_is_still_that_of_its_collection(data):
-    """Kept up to date, not computed again, and so is what moves change."""
-    domain = data.draw(domains(max_cells=60))
-    cube = DataCube([data.draw(contingency_tables(domain))])
-    position = Position.of(cube, data.draw(decomposable_masks(domain)))
-    for _ in range(12):
-        changes = {move: position.change(move) for move in allowed_moves(position.graph)}
-        move = data.draw(st.sampled_from(list(changes)))
-        position = position.after(move, changes[move])
-    changes = {move: position.change(move) for move in allowed_moves(position.graph)}
-    again = Position.of(cube, position.cliques)
-    assert (again.graph, again.cliques) == (position.graph, position.cliques)
-    assert again.divergence == pytest.approx(position.divergence, abs=1e-9)
-    for move, change in changes.items():
-        assert again.change(move).divergence == pytest.approx(change.divergence, abs=1e-9)
-        assert again.change(move)[1:] == change[1:]
 
 
 @pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))
