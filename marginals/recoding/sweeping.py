@@ -37,11 +37,9 @@ from models.tables.hierarchy import Hierarchy
 _WHOLE = 2**62
 """Limit of whole numbers in int64; beyond it Python's integers take over."""
 
-_MOST_STEPS = 4096
-"""Most rows of a class that are removed one by one."""
 
 _STEPS = 1024
-"""Share, as a divisor, of the rows of a value that a step generalizes at once: one row where there are fewer."""
+"""Share, as a divisor, of the rows of a value that a step removes or generalizes at once: one row where there are fewer."""
 
 MOST_LOOKS = 1_000_000_000
 """Most looks at a distinct row at each combination of levels: more take minutes, without a message."""
@@ -103,56 +101,19 @@ class InducedBound:
         totals = counts.sum(axis=1).astype(self.shares.dtype) * self.scale
         return np.asarray((cumulative * self._unit <= totals[:, None] * self._bounds).all(axis=1), dtype=bool)
 
-    def _lowered(self, counts: CountArray, heights: NDArray[Any]) -> CountArray:
-        # The rows left if no base value may have a mass above its class's height; the least general rows go first.
-        lowered = np.empty_like(counts)
-        room = np.repeat(heights[:, None], self.shares.shape[1], axis=1)
-        for value, under, shares in self._general:
-            lowered[:, value] = np.minimum((room[:, under] // shares).min(axis=1), counts[:, value])
-            room[:, under] -= lowered[:, value, None] * shares
-        lowered[:, self._base] = np.minimum(room[:, self._leaves] // self.scale, counts[:, self._base])
-        return lowered
-
     def thinned(self, counts: CountArray) -> CountArray:
-        """Rows left of each class if rows of its dominant base value are removed, one by one, until it passes.
+        """Rows left of each class if rows of its dominant base value are removed, the least general first, until it passes.
 
-        The least general row goes first (TZ09 III.D), so halving finds the height that cuts the masses. With general
-        values a class can pass, fail and pass again. There rows are removed one by one too, and the larger result is
-        taken.
+        They are removed one by one (TZ09 III.D), of many rows of a value some at once.
         """
         left = counts.copy()
-        failing = np.flatnonzero(~self.holds(counts))
-        rich = np.count_nonzero(self.masses(counts[failing]), axis=1) >= self.fewest_values
-        left[failing[~rich]] = 0
-        failing = failing[rich]
-        counts = counts[failing]
-        low = np.zeros(len(counts), dtype=self.shares.dtype)
-        high = self.masses(counts).max(axis=1, initial=0)
-        while (halved := np.flatnonzero(high - low > 1)).size:
-            middle = (low[halved] + high[halved]) // 2
-            passes = self.holds(self._lowered(counts[halved], middle))
-            low[halved] = np.where(passes, middle, low[halved])
-            high[halved] = np.where(passes, high[halved], middle)
-        best = lower = self._lowered(counts, low)
-        last_cut = np.maximum(self._lowered(counts, high) - lower, 0)
-        rank = np.cumsum(last_cut > 0, axis=1)
-        for given_back in range(1, int(rank.max(initial=0))):
-            fuller = lower + np.where(rank <= given_back, last_cut, 0)
-            best = np.where(self.holds(fuller)[:, None], fuller, best)
-        stepwise = np.flatnonzero(counts[:, self.levels > 0].any(axis=1) & (counts.sum(axis=1) <= _MOST_STEPS))
-        if len(stepwise):
-            fuller = self._removed_one_by_one(counts[stepwise])
-            is_more = fuller.sum(axis=1) > best[stepwise].sum(axis=1)
-            best[stepwise] = np.where(is_more[:, None], fuller, best[stepwise])
-        left[failing] = best
-        return left
-
-    def _removed_one_by_one(self, counts: CountArray) -> CountArray:
-        left, failing = counts.copy(), np.arange(len(counts))
+        left[np.count_nonzero(self.masses(counts), axis=1) < self.fewest_values] = 0
+        failing = np.arange(len(counts))
         while (failing := failing[~self.holds(left[failing])]).size:
             dominant = self.masses(left[failing]).argmax(axis=1)
             lowers = np.where(left[failing] > 0, self.shares[:, dominant].T, -1)
-            left[failing, lowers.argmax(axis=1)] -= 1
+            lowest = lowers.argmax(axis=1)
+            left[failing, lowest] -= np.maximum(left[failing, lowest] // _STEPS, 1)
         return left
 
 
