@@ -75,7 +75,6 @@ ALLOWED_NAMES = {
     ("marginals/arguments.py", "whole"): "a kind of argument that the doors name",
     ("marginals/attacks.py", "shown"): "a key of the JSON that attacks write",
     ("marginals/attacks.py", "told"): "a key of the JSON that attacks write",
-    ("checks/attacks/guesses.py", "beside"): "a key of the JSON that attacks write",
     ("marginals/tables/table.py", "whole"): "an attribute that modules of publishing read",
 }
 """Names of the dialect that stay, and why."""

@@ -70,10 +70,11 @@ def further_tables(
 ) -> tuple[FurtherTable, ...]:
     """Return the further tables, in the order in which they were chosen.
 
-    core: decomposable, also without the attributes that are not named, over a cube that holds the base table. allowed:
-    whether a margin may be published; everything coarser may be, too. wanted: margins that come first, as finely as they
-    are allowed; pairs of the named attributes follow. The limits count both. Given the core, the result depends on
-    the counts of the named attributes alone, unless the deadline ends the choice.
+    The parameters are a core, what may be beside it, and what ends the choice. core: decomposable, also without the
+    attributes that are not named, over a cube that holds the base table. allowed: whether a margin may be published;
+    everything coarser may be, too. wanted: margins that come first, as finely as they are allowed; pairs of the named
+    attributes follow. The limits count both. Given the core, the result depends on the counts of the named attributes
+    alone, unless the deadline ends the choice.
 
     Raises SelectionError for a wanted margin with other attributes, TooManyCellsError for one at too many levels. Raises
     NotDecomposableError if the core, or its part about the named attributes, has no junction tree.

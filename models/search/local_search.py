@@ -262,9 +262,9 @@ class _Walk:
         if not self.judge.allows(new.cliques, 0):
             return False
         if new.cliques != self.best:
-            found = f"a better collection in round {self.rounds}" if self.rounds else "add and remove what gains"
+            reason = f"a better collection in round {self.rounds}" if self.rounds else "add and remove what gains"
             before, after = (self.problem.position(cliques).divergence for cliques in (self.best, new.cliques))
-            self.steps.append(Step(found, before, after))
+            self.steps.append(Step(reason, before, after))
         self._best = new.copy()
         return True
 
