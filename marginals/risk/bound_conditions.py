@@ -34,6 +34,7 @@ from marginals.conditions import (
 )
 from marginals.errors import InputError
 from marginals.tables.distinct_rows import factorized
+from marginals.tables.intervals import Range
 from marginals.tables.table import Rows
 from marginals.tables.values import POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray, IndexArray
@@ -154,6 +155,8 @@ class _BoundCondition:
         except NothingInRangeError:
             if POINT.is_number(text):
                 raise self._not_chosen(name, "that it does not have") from None
+            if (numbers := Range.of(text)) is None or numbers.is_empty:
+                raise self._not_chosen(name, "in a range that holds no number, such as 39-20 for 20-39") from None
             return np.zeros(len(self.rows), dtype=bool)
         except InputError:  # whose sentence may quote values of rows
             raise self._not_chosen(name, "that it does not have, or by a range that is not of numbers") from None

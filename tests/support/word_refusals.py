@@ -138,14 +138,6 @@ def _verified(change: Callable[[pd.DataFrame], pd.DataFrame], **demanded: Any) -
     return marginals.recoding.verify_recoded("swept.csv", example.attributes | {"diagnosis": secret}, claims)
 
 
-def _based(change: Callable[[pd.DataFrame], pd.DataFrame]) -> object:
-    """Publish beside a table that shows age coarser, and of which some rows were changed."""
-    bands = {row[0]: row[2] for row in example.table.domain.hierarchy("age").rows()}
-    rows = example.frame[["age", "sex"]].assign(age=example.frame["age"].astype(str).map(bands))
-    change(rows).to_csv("base.csv", index=False)
-    return marginals.publish(example.table, Policy(k_link=3, base="base.csv", diversity="none"))
-
-
 def _evaluated(stage: Stage, part: str, scope: dict[str, Any]) -> Iterator[Case]:
     """The expressions that the golden file has in a part."""
     for source in typed("errors", part, ">>> "):
@@ -202,7 +194,6 @@ def _names() -> dict[str, Any]:
         ).release,
         "SELECTED": marginals.select(example.frame),
         "recoded": _verified,
-        "based": _based,
         "spec": lambda old, new: marginals.audit(spec=_written("t.toml", changed(SPEC, {old: new}))),
         "counts": lambda text: marginals.audit(_written("counts.csv", text)),
         "HIERARCHY": hierarchy,
