@@ -290,8 +290,9 @@ def _one_table(bundles: Bundles) -> OneTable | None:
         try:
             return OneTable(bundles, bundles[0][1] if len(bundles) == 1 else union(bundles))
         except IncompatibleReleasesError as problem:
-            with suppress(IncompatibleReleasesError):
-                _union(_generalized_alike(bundles))
+            for pair in combinations(bundles, 2):  # of which each may generalize other attributes alike
+                with suppress(IncompatibleReleasesError):
+                    _union(_generalized_alike(pair))
             return OneTable(bundles, None, str(problem))
     except BundleError:
         return None

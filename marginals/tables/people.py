@@ -156,8 +156,8 @@ def parts_by_person(source: Source, columns: Sequence[str], most: float) -> Iter
     parts = 1
     while len(rows := _part_of_people(source, columns, 0, parts, most)) > most and parts < _MOST_PARTS:
         parts *= 4
-    yield rows
-    for part in range(1, parts):
+    yield rows if len(rows) <= most else _part_of_people(source, columns, 0, parts, inf)
+    for part in range(1, parts + (parts > 1)):
         yield _part_of_people(source, columns, part, parts, inf)
 
 
@@ -169,7 +169,9 @@ def _part_of_people(source: InOrder, columns: Sequence[str], part: int, parts: i
         if parts == 1:
             return rows
         loose = (_loose(key_of(text or "")).replace("-", "") for text in rows.values[columns[0]])
-        is_in = np.array([crc32(text.encode("utf-8", "surrogatepass")) % parts == part for text in loose])
+        # Rows without a key are a part of their own: no number of parts divides them.
+        places = (crc32(text.encode("utf-8", "surrogatepass")) % parts if text else parts for text in loose)
+        is_in = np.array([place == part for place in places])
         return rows.taken(np.where(is_in[rows.codes[columns[0]]], rows.counts, 0))
 
     return merged((chosen(rows) for _, rows in source.parts(columns)), most)
