@@ -186,11 +186,11 @@ def _check_merging(trial: _Judged) -> None:
             )
 
 
-def _check_algorithms(judged: _Judged) -> None:
-    for trial in _trials(judged.hierarchy.labels[0]):
-        tree, criterion = trial.tree, judged.among(trial.tree.values.rows)
-        failing = [vector for vector in trial.combinations if not criterion.decide(vector)]
-        _check_cuts(judged.name, criterion, trial.bounds, failing)
+def _check_algorithms(trial: _Judged) -> None:
+    for small in _small_trees(trial.hierarchy.labels[0]):
+        tree, criterion = small.tree, trial.among(small.tree.values.rows)
+        failing = [vector for vector in small.combinations if not criterion.decide(vector)]
+        _check_cuts(trial.name, criterion, small.bounds, failing)
         expected = verdict_of(not failing)
         for how, outcome in (
             ("the check", decided(tree, criterion)[1]),
@@ -200,12 +200,12 @@ def _check_algorithms(judged: _Judged) -> None:
         ):
             if outcome is not None and outcome.verdict not in (expected, Verdict.UNDECIDED):
                 raise CriterionError(
-                    f"{judged.name} is not pruned soundly: {how} says {outcome.verdict.value} where all combinations say "
+                    f"{trial.name} is not pruned soundly: {how} says {outcome.verdict.value} where all combinations say "
                     f"{expected.value}; look at its methods beside slack, reached and decide"
                 )
 
 
-class _Trial(NamedTuple):
+class _SmallTree(NamedTuple):
     """Small tree, with the sensitive counts of every combination of published nonsensitive values, in some scale."""
 
     tree: SensitiveTree
@@ -214,13 +214,13 @@ class _Trial(NamedTuple):
 
 
 @cache
-def _trials(labels: tuple[str, ...]) -> list[_Trial]:
+def _small_trees(labels: tuple[str, ...]) -> list[_SmallTree]:
     rng = np.random.default_rng(0)
     drawn = (sensitive_tree(_drawn(Hierarchy.flat(labels), rng), "value") for _ in range(_TABLES))
     trees = [tree for tree in drawn if tree is not None]
     joined = [tree.combinations(tree.conditional_factors, np.multiply) for tree in trees]
     return [
-        _Trial(
+        _SmallTree(
             tree,
             [tree.exact_vector(combination) for block, _ in blocks for combination in block.tolist()],
             LogTree(tree).ratio_bounds(),
