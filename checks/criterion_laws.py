@@ -6,19 +6,23 @@ Every law is tested on all classes of a few rows, or on small tables with all co
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from functools import cache
+from functools import cache, reduce
 from itertools import combinations_with_replacement, islice, product
+from typing import NamedTuple
 
 import numpy as np
 
 from checks.diversity import registry
 from checks.diversity.criterion import BOUNDARY, Diversity, SensitiveValues
+from checks.diversity.cuts import ZERO_LOG, Cases, RatioBounds, cuts
 from checks.diversity.derived import LeavingOut
 from checks.errors import CriterionError
 from checks.finding import Verdict, verdict_of
 from checks.maxent.branch_and_bound import branch_and_bound
+from checks.maxent.hull import by_hull
 from checks.maxent.maxent_diversity import by_products, decided
-from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
+from checks.maxent.sensitive_tree import LogTree, SensitiveTree, sensitive_tree
+from models.arrays import BoolArray, FloatArray
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
@@ -183,11 +187,14 @@ def _check_merging(trial: _Judged) -> None:
 
 
 def _check_algorithms(trial: _Judged) -> None:
-    for tree, combinations in _trees(trial.hierarchy.labels[0]):
-        criterion = trial.among(tree.values.rows)
-        expected = verdict_of(all(map(criterion.decide, combinations)))
+    for small in _small_trees(trial.hierarchy.labels[0]):
+        tree, criterion = small.tree, trial.among(small.tree.values.rows)
+        failing = [vector for vector in small.combinations if not criterion.decide(vector)]
+        _check_cuts(trial.name, criterion, small.bounds, failing)
+        expected = verdict_of(not failing)
         for how, outcome in (
             ("the check", decided(tree, criterion)[1]),
+            ("hull pruning", by_hull(tree, criterion)),
             ("branch and bound", branch_and_bound(tree, criterion)),
             ("the join by products", by_products(tree, criterion)),
         ):
@@ -198,17 +205,57 @@ def _check_algorithms(trial: _Judged) -> None:
                 )
 
 
+class _SmallTree(NamedTuple):
+    """Small tree, with the sensitive counts of every combination of published nonsensitive values, in some scale."""
+
+    tree: SensitiveTree
+    combinations: list[list[Fraction]]
+    bounds: RatioBounds
+
+
 @cache
-def _trees(labels: tuple[str, ...]) -> list[tuple[SensitiveTree, list[list[Fraction]]]]:
-    """Return small trees, and the sensitive counts of every combination of published nonsensitive values in each."""
+def _small_trees(labels: tuple[str, ...]) -> list[_SmallTree]:
     rng = np.random.default_rng(0)
     drawn = (sensitive_tree(_drawn(Hierarchy.flat(labels), rng), "value") for _ in range(_TABLES))
     trees = [tree for tree in drawn if tree is not None]
     joined = [tree.combinations(tree.conditional_factors, np.multiply) for tree in trees]
     return [
-        (tree, [tree.exact_vector(combination) for block, _ in blocks for combination in block.tolist()])
+        _SmallTree(
+            tree,
+            [tree.exact_vector(combination) for block, _ in blocks for combination in block.tolist()],
+            LogTree(tree).ratio_bounds(),
+        )
         for tree, blocks in zip(trees, joined)
     ]
+
+
+def _check_cuts(name: str, criterion: Diversity, bounds: RatioBounds, failing: Sequence[Sequence[Fraction]]) -> None:
+    """Check that every failing combination lies within the cuts of a case, so that branch and bound can see it."""
+    kinds = criterion.violations(bounds)
+    if kinds is None or not failing:
+        return
+    with np.errstate(divide="ignore"):
+        logs = np.maximum(np.log(np.array(failing, dtype=np.float64)), ZERO_LOG)
+    within = (_are_within(cases, logs) for cases in kinds if len(cases.heads))
+    seen = reduce(np.logical_or, within, np.zeros(len(failing), dtype=bool))
+    if not seen.all():
+        vector = failing[int(seen.argmin())]
+        raise CriterionError(
+            f"{name} is not pruned soundly: {tuple(map(str, vector))} fails, and no case of violations() has cuts "
+            "that let it; branch and bound would not see it"
+        )
+
+
+def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
+    """Return whether each class lies within all cuts of one case, with equal, falling and rising weights."""
+    within = np.ones((len(logs), len(cases.heads)), dtype=bool)
+    support = cases.support & (np.arange(logs.shape[1])[:, None] != cases.heads)
+    order = np.arange(1.0, logs.shape[1] + 1)[:, None]
+    for weights in (support * 1.0, support * order, support / order):
+        totals = weights.sum(axis=0)
+        cut = cuts(cases, weights / np.where(totals > 0, totals, 1.0))
+        within &= (logs @ cut.coefficients <= cut.bounds) | (totals == 0)
+    return np.asarray(within.any(axis=1))
 
 
 def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:

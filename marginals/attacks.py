@@ -357,7 +357,7 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     left = [name for name, *_ in parts]
     attacks = Attacks(
         changes=tuple(map(_change, pairs_of_tables(tables))),
-        note="" if len(tables) > 1 else tables[0].problem,
+        note="; ".join(table.problem for table in tables if table.problem),
         unmeasured=tuple(left),
         codebook=bundles[0][1].codebook,
     )

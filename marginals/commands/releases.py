@@ -619,8 +619,9 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     The plainest first: small counts that are published, and counts that follow exactly. Then the conclusions of readers who
     know the algorithm, have a register, use the model, or learn across classes. Each part
     says what was not examined. With --truth guesses are judged by the table, and finer values than any published are looked
-    at too. Several releases are measured together and each alone; of releases of a table that changed, each two show who
-    came and who left. Exit status 1 only if their labels do not tell how they overlap.
+    at too. Several releases are measured together, or each alone where, say, an attribute is generalized differently. Of
+    releases of a table that changed, each two show who came and who left. Exit status 1 if releases of one table were not
+    measured together, or the time was over.
 
     \b
     Examples:

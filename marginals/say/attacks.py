@@ -42,13 +42,9 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
         yield "", [_change_sentence(attacks.codebook.worded(change))]
     for name, single in attacks.apart.items():
         yield f"{name}:", [*attack_sentences(single), *_unmeasured(single)]
-    if attacks.note:
-        yield "", [Sentence(NOT_EXAMINED, f"Not measured together: {attacks.note}.")]
-    elif attacks.changes:
-        yield "", _unmeasured(attacks)
-    else:
-        heading = "All together, by what the labels of both mean:" * bool(attacks.apart)
-        yield heading, [*attack_sentences(attacks), *_unmeasured(attacks)]
+    note = [Sentence(NOT_EXAMINED, f"Not measured together: {attacks.note}.")] if attacks.note else []
+    together = [] if attacks.note or attacks.changes else attack_sentences(attacks)
+    yield "", [*note, *together, *_unmeasured(attacks)]
 
 
 def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:

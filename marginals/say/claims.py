@@ -341,9 +341,12 @@ _TOO_LONG = ("margin", "margins", "counts", "distribution")
 """Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
 
 
+_KEPT = (Verdict.HOLDS, Verdict.ATTESTED)
+
+
 def _likeness(finding: Finding) -> Hashable:
     parameters = {name: value for name, value in finding.parameters.items() if name not in _BY_ATTRIBUTE}
-    if finding.verdict not in (Verdict.HOLDS, Verdict.ATTESTED) or len(parameters) + 2 != len(finding.parameters):
+    if finding.verdict not in _KEPT or len(parameters) + 2 != len(finding.parameters):
         return None
     return (finding.criterion, finding.verdict, *map(str, parameters.items()))
 
@@ -354,7 +357,7 @@ def _sentence_on(finding: Finding, harmful: AnyCollection[str]) -> Sentence:
     term = (
         f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in parameters.items())}".rstrip() + of_whom
     )
-    condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict is not Verdict.FAILS else ""
+    condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict in _KEPT else ""
     return _sentence(
         finding, term, str(parameters.get("sensitive", "")), [finding.note, _worst(finding, harmful), condition]
     )

@@ -320,6 +320,20 @@ def test_what_is_broken_is_found(what: str) -> None:
         parse_diversity("capped-by-law:2/3")
 
 
+@pytest.mark.parametrize("text", ["simple:2", "entropy:2", "recursive:3,2", "functional:0.5,2"])
+def test_a_criterion_with_half_of_its_cases_is_refused(text: str) -> None:
+    kind = type(parse_diversity(text))
+
+    def half(self: Diversity, bounds: Any) -> Any:
+        kinds = kind.violations(self, bounds)
+        return kinds and [cases.selected(np.arange(len(cases.heads)) < (len(cases.heads) + 1) // 2) for cases in kinds]
+
+    with pytest.raises(CriterionError, match=r"no case of violations\(\) has cuts"):
+        marginals.criteria.check_criterion(
+            type("Half", (kind,), {"violations": half, "name": "half"}), text.partition(":")[2]
+        )
+
+
 def test_a_criterion_without_an_example_that_can_be_read_says_so() -> None:
     class Worded(Capped):
         @classmethod

@@ -195,6 +195,30 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
         marginals.attack(one, two, truth=table)
 
 
+def test_releases_that_were_not_attacked_together_are_named_beside_one_of_a_changed_table(tmp_path: Path) -> None:
+    """Nothing was said of it, and the exit status was 0."""
+    folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
+    changed = write_margins(SMALL, [{"ill": 0}], tmp_path / "changed", CLAIMS)
+    attacks = marginals.attack(*folders, changed)
+    assert len(attacks.changes) == 1
+    assert all(said in attacks.note for said in ("'age'", *map(str, folders)))
+    assert "Not measured together:" in run("attack", *folders, changed, "--verbose", status=1).stdout
+
+
+def test_an_attack_on_several_that_is_stopped_names_each_that_is_not_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("marginals.attacks.certainties", stopped)
+    told = run("attack", *folders, "--verbose", status=1).stdout
+    assert "Not measured together:" in told
+    assert f"{folders[1]}: not examined (time was over)." in " ".join(told.split())
+
+
 def test_bundles_that_differ_in_what_is_sensitive_are_not_judged_together(tmp_path: Path) -> None:
     frame = pd.DataFrame({"x": ["0"] * 3 + ["1"] * 30, "b": ["u", "v", "w"] * 11, "a": ["0", "1", "1"] * 11})
     for name, shown, role in (("one", ["x", "b"], "sensitive"), ("two", ["x", "a"], "quasi-identifier")):

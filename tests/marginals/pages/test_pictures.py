@@ -12,7 +12,7 @@ from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.bundle.content import Verification
 from marginals.pairs import pairs_shown
 from marginals.say.attacks import attack_sentences
-from marginals.say.claims import finding_sentences, verification_sentences
+from marginals.say.claims import CONDITION, finding_sentences, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
 from models import Collection
 from strategies import decomposable_collections
@@ -74,6 +74,11 @@ def test_verdicts_are_sentences_with_their_detail() -> None:
     assert [len(finding_sentences(noted[:many], apart=1)) for many in (1, 2, 3)] == [1, 1, 1]
     assert "a and b" in finding_sentences(noted[:2], apart=1)[0].text
     assert [len(finding_sentences(noted[:many])) for many in (1, 2, 3)] == [1, 2, 3]
+    readers = {
+        verdict: CONDITION in finding_sentences([finding("k-combinatorial", verdict, k=5)])[0].details
+        for verdict in Verdict
+    }
+    assert [verdict for verdict, is_told in readers.items() if is_told] == [Verdict.HOLDS, Verdict.ATTESTED]
 
 
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:
