@@ -59,7 +59,8 @@ def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
     names = [prefix + key for key in names]
     for key in content:
-        if instead := REPLACED.get(f"{prefix.partition('.')[0]}.{key}".lstrip(".")):
+        section = f"{prefix.partition('.')[0]}.".lstrip(".")
+        if instead := REPLACED.get(prefix + key, REPLACED.get(section + key)):
             raise InputError(f"the key {prefix}{key} was taken out: {instead}")
         if prefix + key not in names:
             raise InputError(f"unknown key {prefix}{key}; known are {', '.join(names)}").about(prefix + key)

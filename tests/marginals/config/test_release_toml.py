@@ -35,12 +35,24 @@ def test_every_documented_key_is_understood(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "stated",
-    ['search.start = "nothing"', "search.max_cells = 9", "risk.step_utility = {}", 'attributes.a.population = "p.csv"'],
+    [
+        'search.start = "nothing"',
+        "search.max_cells = 9",
+        "risk.step_utility = {}",
+        'attributes.a.population = "p.csv"',
+        'data.engine = "duckdb"',
+    ],
 )
 def test_a_key_that_was_taken_out_is_refused_with_what_there_is_instead(folder: Path, stated: str) -> None:
     text = f"{stated}\ndata.path = 't.csv'\nattributes.a.role = 'sensitive'"
     with pytest.raises(InputError, match=rf"the key {stated.split(' =')[0]} was taken out: \w+"):
         read_config(write(folder, text))
+
+
+def test_the_measure_of_a_wanted_analysis_was_taken_out(folder: Path) -> None:
+    wanted = 'search.wanted = [{ attributes = ["a"], measure = "divergence" }]'
+    with pytest.raises(InputError, match=r"the key search\.wanted\.measure was taken out: .* KL divergence"):
+        read_config(write(folder, f"{wanted}\ndata.path = 't.csv'\nattributes.a.role = 'sensitive'"))
 
 
 def test_a_hierarchy_file_whose_line_does_not_end_is_refused_at_once(tmp_path: Path) -> None:
