@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from marginals.errors import InputError
 
@@ -53,6 +53,20 @@ REPLACED: Mapping[str, str] = {
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }
 """Keys that were taken out, without the name of an attribute or a file, and what there is instead."""
+
+
+class Settings:
+    """Base of classes of settings: an argument that was taken out is refused with what there is instead."""
+
+    section: ClassVar[str]
+    """Section of a config with the same keys."""
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Raise InputError for an argument that was taken out."""
+        for name in settings:
+            if instead := REPLACED.get(f"{cls.section}.{name}"):
+                raise InputError(f"the argument {name} was taken out: {instead}")
+        return super().__new__(cls)
 
 
 def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "") -> None:
