@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from marginals import InputError, read_config, read_hierarchy
+from marginals import InputError, Policy, read_config, read_hierarchy
 from word_refusals import GOOD
 
 
@@ -47,6 +47,15 @@ def test_a_key_that_was_taken_out_is_refused_with_what_there_is_instead(folder: 
     text = f"{stated}\ndata.path = 't.csv'\nattributes.a.role = 'sensitive'"
     with pytest.raises(InputError, match=rf"the key {stated.split(' =')[0]} was taken out: \w+"):
         read_config(write(folder, text))
+
+
+def test_a_published_table_is_a_base_by_its_levels(folder: Path) -> None:
+    stated = "base.table = ['published.csv']\ndata.path = 't.csv'\nattributes.a.role = 'sensitive'"
+    for text in (stated, stated.replace("['published.csv']", "'published.csv'")):
+        with pytest.raises(InputError, match="a published table is named by its levels"):
+            read_config(write(folder, text))
+    with pytest.raises(InputError, match="a published table is named by its levels"):
+        Policy(base=len)  # type: ignore[arg-type]
 
 
 def test_the_measure_of_a_wanted_analysis_was_taken_out(folder: Path) -> None:
