@@ -141,6 +141,13 @@ class AttributeClaim(Claim):
     sensitive: str
     level: int = 0
 
+    def __new__(cls, diversity: Any = None, *_: Any, **__: Any) -> Self:
+        """Raise CriterionError for what is no criterion, such as another claim."""
+        if diversity is not None and not isinstance(diversity, Diversity):
+            form = f'{cls.__name__}(parse_diversity("entropy:6"), "diagnosis")'
+            raise CriterionError(f"a claim takes a criterion and the sensitive attribute, such as {form}")
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         if isinstance(self.level, bool) or not isinstance(self.level, int) or self.level < 0:
             raise CriterionError(f"a diversity is judged at a level of at least 0, not {self.level!r}")

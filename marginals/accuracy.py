@@ -239,6 +239,12 @@ class Comparison:
         """The comparison as plain values."""
         return {**plain(self.release), "yardsticks": plain(self.yardsticks), "pairs": plain(self.most_lost())}
 
+    if not TYPE_CHECKING:  # types know the members that there are
+
+        def __getattr__(self, name: str) -> Any:
+            instead = " any more: most_lost() lists the pairs by what is lost" if name == "furthest_odds" else ""
+            raise AttributeError(f"a Comparison has no {name!r}{instead}")
+
 
 _COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
 

@@ -9,7 +9,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields, replace
 from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
-from typing import Any
+from typing import Any, ClassVar, Self
 
 from marginals.errors import InputError
 
@@ -55,11 +55,26 @@ REPLACED: Mapping[str, str] = {
 """Keys that were taken out, without the name of an attribute or a file, and what there is instead."""
 
 
+class Settings:
+    """Base of classes of settings: an argument that was taken out is refused with what there is instead."""
+
+    section: ClassVar[str]
+    """Section of a config with the same keys."""
+
+    def __new__(cls, *_: Any, **settings: Any) -> Self:
+        """Raise InputError for an argument that was taken out."""
+        for name in settings:
+            if instead := REPLACED.get(f"{cls.section}.{name}"):
+                raise InputError(f"the argument {name} was taken out: {instead}")
+        return super().__new__(cls)
+
+
 def check_keys(content: Mapping[str, Any], names: Iterable[str], prefix: str = "") -> None:
     """Raise InputError for a key that is none of these. prefix: of their names in messages."""
     names = [prefix + key for key in names]
     for key in content:
-        if instead := REPLACED.get(f"{prefix.partition('.')[0]}.{key}".lstrip(".")):
+        section = f"{prefix.partition('.')[0]}.".lstrip(".")
+        if instead := REPLACED.get(prefix + key, REPLACED.get(section + key)):
             raise InputError(f"the key {prefix}{key} was taken out: {instead}")
         if prefix + key not in names:
             raise InputError(f"unknown key {prefix}{key}; known are {', '.join(names)}").about(prefix + key)

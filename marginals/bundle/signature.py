@@ -29,8 +29,6 @@ _UNTRUSTED, _TRUSTED = "untrusted comment: ", "trusted comment: "
 # point, 32 zeros.
 _HEAD = b"Ed\0\0B2"
 _SIGNED_HASH, _SIGNED_FILE = b"ED", b"Ed"
-_OPERATIONS, _MEMORY = 1 << 25, 1 << 30
-"""Costs of a guess of a password, in the terms of libsodium: those that minisign writes."""
 
 
 @dataclass(frozen=True)

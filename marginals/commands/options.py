@@ -115,6 +115,19 @@ class NumberRange(click.FloatRange):
         return number
 
 
+class LineNumber(click.IntRange):
+    """The number of a line, from 1."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number that a text is. Raises click.BadParameter for any other text, such as several numbers."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            from marginals.tables.layout import ONE_LINE  # slow to import, and few need it
+
+            self.fail(f"{value!r} is not {ONE_LINE}.", param, ctx)
+
+
 @dataclass(frozen=True)
 class Target:
     """Path that a command writes, if any, and whether a file that is there may be replaced."""

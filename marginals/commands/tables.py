@@ -16,6 +16,7 @@ from marginals.commands.options import (
     LEVELS_METAVAR,
     PATH,
     VERBOSE,
+    LineNumber,
     NumberRange,
     ProgressBars,
     Target,
@@ -279,7 +280,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 @click.option(
     "--person", metavar="NAME,NAME", help="The column that says whose row it is, or several that do together."
 )
-@click.option("--header", metavar="LINE", type=click.IntRange(1), help="The line that names the columns, from 1.")
+@click.option("--header", metavar="LINE", type=LineNumber(1), help="The line that names the columns, from 1.")
 @click.option("--sheet", metavar="NAME", help="The sheet of a workbook that has several.")
 @click.option(
     "--preset",

@@ -97,7 +97,7 @@ KEYS: Mapping[str, Keys] = {
     "base": {
         "table": Key(
             lambda base: isinstance(base, str | dict),
-            'be "auto", "best", "none" or a table of levels',
+            'be "auto", "best", "none" or a table of levels; a published table is named by its levels, { age = 2 }',
             default="auto",
         )
     },

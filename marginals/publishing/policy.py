@@ -112,7 +112,8 @@ class Policy:
         "auto",
         Key(
             lambda base: base in BASES if isinstance(base, str) else isinstance(base, Mapping),
-            'be "auto", "best", "none" or a level for each attribute, such as {"age": 1}',
+            'be "auto", "best", "none" or a level for each attribute, such as {"age": 1}; a published table is named by its '
+            "levels",
         ),
     )
     strategy: GivenStrategy = "auto"

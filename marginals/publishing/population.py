@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from checks.claims import MOST_ROWS
 from checks.finding import Finding
 from checks.population import delta_presence, k_map
 from marginals.errors import InputError
-from marginals.keys import Key, check_settings, is_number, is_whole, setting
+from marginals.keys import Key, Settings, check_settings, is_number, is_whole, setting
 from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
@@ -30,7 +30,7 @@ SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as [
 
 
 @dataclass(frozen=True)
-class Population:
+class Population(Settings):
     """Everybody, one row a person, by the quasi-identifiers of a table, and what is demanded of a sample of them.
 
     people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
@@ -43,6 +43,8 @@ class Population:
     >>> [(check.criterion, check.holds) for check in assessed.checks]
     [('k-map', True), ('delta-presence', False)]
     """
+
+    section: ClassVar = "population"
 
     people: Table = setting(None, Key(lambda t: isinstance(t, Table), "be what marginals.read_table(...) returns"))
     k_map: int | None = setting(None, K_MAP)

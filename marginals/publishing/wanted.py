@@ -4,10 +4,11 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
+from typing import ClassVar
 
 from checks.claims import is_number_of_rows, quoted_value
 from marginals.errors import InputError
-from marginals.keys import check_keys, is_number, is_text
+from marginals.keys import Settings, check_keys, is_number, is_text
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.steward import WantedTable
@@ -27,7 +28,7 @@ _KEYS = ("attributes", "weight")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class Wanted(Settings):
     """Attributes that are wanted in one table, and how much that counts besides all else.
 
     Raises InputError for no attribute, one that is named twice, or a weight that is not above 0.
@@ -35,6 +36,8 @@ class Wanted:
     >>> Wanted(("dead", "age")).weight
     100.0
     """
+
+    section: ClassVar = "search.wanted"
 
     attributes: tuple[str, ...]
     weight: float = WEIGHT

@@ -9,13 +9,13 @@ from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from marginals.arguments import elements_of
 from marginals.errors import InputError
-from marginals.keys import FLAG, Key, are, check_settings, is_finite, is_text, is_whole, one_of, setting
+from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.scales import in_order, known_order
@@ -94,7 +94,7 @@ def _pass(check: Callable[[Any], None], values: object) -> bool:
 
 
 @dataclass(frozen=True)
-class Attribute:
+class Attribute(Settings):
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
     Its parameters are the keys of a section [attributes.NAME] of a config (docs/config.md). A float among intervals,
@@ -106,6 +106,8 @@ class Attribute:
     >>> Attribute("quasi-identifier", intervals=[0.1, 0.5]).hierarchy_of(["18.50"]).rows()[0]
     ('18.5', '18.5-<18.6', '18.5-<19', '*')
     """
+
+    section: ClassVar = "attributes"
 
     role: Role = field(
         metadata={"key": Key(lambda role: isinstance(role, Role), f"be {' or '.join(role.value for role in Role)}")}

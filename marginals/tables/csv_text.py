@@ -19,8 +19,8 @@ from typing import BinaryIO, NamedTuple, cast
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.layout import LOOKED_AT, Header, Layout, Lines, footnote, is_header, likely_header
-from marginals.tables.opening import decompressed, not_in_utf8, reading
+from marginals.tables.layout import LOOKED_AT, ONE_LINE, Header, Layout, Lines, footnote, is_header, likely_header
+from marginals.tables.opening import decompressed, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
@@ -72,7 +72,7 @@ class FileForm:
 
     def __post_init__(self) -> None:
         if not is_header(self.header):  # config checks the others, too
-            raise InputError(f"the header is a line, from 1, not {self.header!r}")
+            raise InputError(f"the header is {ONE_LINE}")
 
     def recoded_from(self, path: Path) -> str | None:
         """Return the encoding of a file, None for UTF-8. Raises InputError where the file cannot be read."""
@@ -246,7 +246,10 @@ def _likely_encoding(path: Path) -> str:
             lines_of_file = (line for block in _whole_lines(stream.read, path.name) for line in block.split(b"\n"))
             sample = b"\n".join(islice((line for line in lines_of_file if not line.isascii()), _LIKENESS))[:_BLOCK]
     if _ODD.search(sample.decode("cp1252", errors="replace")):
-        raise not_in_utf8(path.name)
+        raise InputError(
+            f"{path.name} is neither in UTF-8 nor in cp1252; convert it to UTF-8, or name its encoding, such as cp1250, "
+            "cp1251 or shift_jis, under data.encoding"
+        )
     return "cp1252"
 
 

@@ -13,6 +13,9 @@ from marginals.tables.values import looks_like_a_date, number_in
 Header = int | None
 """The line that names the columns, from 1; None if it has to be the first."""
 
+ONE_LINE = "a line, from 1, such as 3; join the names of several lines in the file"
+"""What a header is, for a refusal."""
+
 Lines = Sequence[tuple[int, Sequence[str]]]
 """Lines of a file as texts, each with the number at which it begins, from 1."""
 
@@ -54,7 +57,7 @@ class Layout:
         if not any(named.get(wanted, ())):
             raise InputError(
                 f"line {wanted} of {where} holds no names of columns; data.header says which line does, such as "
-                f"header = {likely}"
+                f"header = {likely}, or --header {likely} of init"
             )
         if header is None and likely != wanted:
             raise InputError(

@@ -60,7 +60,10 @@ def reading(path: Path) -> Iterator[None]:
     except MemoryError:
         raise TooLittleMemoryError(path.name) from None
     except UnicodeDecodeError:
-        raise not_in_utf8(path.name) from None
+        raise InputError(
+            f"{path.name} is not in UTF-8; name its encoding under data.encoding, such as cp1252 (Windows in Western Europe "
+            "and America), cp1250, cp1251 or shift_jis, or convert it to UTF-8"
+        ) from None
     except FileNotFoundError:
         raise InputError(f"there is no table at {path}") from None
     except OSError as error:
@@ -73,13 +76,6 @@ def reading(path: Path) -> Iterator[None]:
         if type(error).__module__.startswith("pyreadstat"):
             raise _unreadable(path, error) from None
         raise
-
-
-def not_in_utf8(name: str) -> InputError:
-    """Error for a CSV file, by its name, that was read as UTF-8 and is in another encoding."""
-    return InputError(
-        f'{name} is not in UTF-8; name its encoding, data.encoding = "cp1252" for most files of Windows, or convert it'
-    )
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

@@ -38,7 +38,7 @@ from marginals.tables.files import Files, files_of, frame_of
 from marginals.tables.frames import counts_column, frame_source, given_orders
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
-from marginals.tables.layout import Header, is_header
+from marginals.tables.layout import ONE_LINE, Header, is_header
 from marginals.tables.levels import (
     attribute_ladder,
     keeps_missing_apart,
@@ -465,7 +465,7 @@ class TableSource:
     encoding: str = setting(
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     )
-    header: Header = setting(None, Key(is_header, "be a line, from 1, such as 3"))
+    header: Header = setting(None, Key(is_header, f"be {ONE_LINE}"))
     sheet: str | None = setting(None, Key(lambda sheet: sheet is None or is_text(sheet), "name a sheet of a workbook"))
     counts: str | bool | None = setting(
         None,

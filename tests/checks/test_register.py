@@ -1,5 +1,6 @@
 """Readers with a register, against an enumeration of everything that they can think possible."""
 
+import copy
 import os
 from collections import Counter
 from dataclasses import replace
@@ -9,7 +10,17 @@ from itertools import product
 import numpy as np
 import pytest
 
-from checks import ATTESTED, FULL, Algorithm, Question, Register, Verdict, parse_diversity
+from checks import (
+    ATTESTED,
+    FULL,
+    Algorithm,
+    CriterionError,
+    MaxentDiversity,
+    Question,
+    Register,
+    Verdict,
+    parse_diversity,
+)
 from filled_tables import of_rows
 from models import Collection, DataCube, Domain, Hierarchy
 from privacy_oracles import keeps_odds
@@ -375,3 +386,11 @@ def test_a_criterion_that_cannot_be_judged_leaves_a_claim_undecided(basis: str) 
     found = claim.check(Question(two_tables(17), ("S",)))
     assert found.verdict is Verdict.UNDECIDED
     assert "order" in found.note
+
+
+def test_a_claim_is_of_a_criterion_and_an_attribute() -> None:
+    of = MaxentDiversity(parse_diversity("entropy:6"), "S")
+    for old in ((of,), (of, "attested"), ("entropy:6", "S")):
+        with pytest.raises(CriterionError, match=r'such as Register\(parse_diversity\("entropy:6"\), "diagnosis"\)'):
+            Register(*old)  # type: ignore[arg-type]
+    assert copy.deepcopy(of) == of == replace(of, level=0)

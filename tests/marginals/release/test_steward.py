@@ -254,3 +254,5 @@ def test_a_search_that_time_ended_is_told_as_such(seconds: float) -> None:
 def test_what_a_report_had_before_is_refused_with_what_does_its_work() -> None:
     with pytest.raises(AttributeError, match=r"no 'suggestions' any more: comparison\.most_lost\(\)"):
         _ = publication.steward.suggestions  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"no 'furthest_odds' any more: most_lost\(\)"):
+        _ = publication.steward.comparison.furthest_odds  # type: ignore[attr-defined]

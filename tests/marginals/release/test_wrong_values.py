@@ -1,6 +1,7 @@
 """Wrong values for each argument of each member of a release: the answer, or an error of the project, and nothing else."""
 
 import inspect
+import pickle
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -16,7 +17,8 @@ import pytest
 
 import marginals
 from marginals import InputError, MarginalsError, Release
-from marginals.example import release
+from marginals.example import release, table
+from marginals.publishing.wanted import Wanted
 
 RIGHT: Final[dict[str, dict[str, Any]]] = {
     "count": {"where": "sex=Female"},
@@ -109,3 +111,15 @@ def test_removed_members_and_names_are_refused_with_their_replacement() -> None:
             with pytest.raises(AttributeError, match=f"no attribute '{name}' any more: "):
                 getattr(marginals, name)
     assert len(marginals.__all__) <= 30
+
+
+def test_removed_arguments_are_refused_with_their_replacement() -> None:
+    removed: list[tuple[Callable[..., Any], str]] = [
+        (lambda **old: marginals.Attribute("quasi-identifier", **old), "population"),
+        (lambda **old: marginals.Population(table, **old), "bayes_optimal"),
+        (lambda **old: Wanted(("age",), **old), "measure"),
+    ]
+    for make, name in removed:
+        with pytest.raises(InputError, match=f"the argument {name} was taken out: "):
+            make(**{name: {}})
+    assert pickle.loads(pickle.dumps(marginals.Attribute("sensitive"))) == marginals.Attribute("sensitive")

@@ -88,7 +88,7 @@ def test_init_guesses_the_encoding_or_asks_for_it(kind: str, tmp_path: Path) -> 
     for written, told in ((encoding, encoding), ("utf-8", "auto"), ("utf-8-sig", "auto"), ("utf-16", "auto")):
         path.write_bytes(text.encode(written))
         if written not in ("cp1252", "utf-8", "utf-8-sig", "utf-16"):
-            assert "towns.csv is not in UTF-8; name its encoding" in run_init(path, status=2).output
+            assert "towns.csv is neither in UTF-8 nor in cp1252; convert it" in run_init(path, status=2).output
             continue
         run_init(path, "--rare", "1", status=0)
         source = read_config(tmp_path / "release.toml").source

@@ -269,8 +269,12 @@ def test_init_takes_the_header_that_somebody_names(tmp_path: Path) -> None:
     assert run_init(tmp_path / "people.csv", "--header", "2").exit_code == 0
     assert read_config(tmp_path / "release.toml").source.columns() == NAMES
     for wrong in ("0", "x", "1,2", ""):
-        assert run_init(tmp_path / "people.csv", "--header", wrong).exit_code == 2, wrong
-    assert run_init(tmp_path / "people.csv", "--header", "99").exit_code == 2
+        refused = run_init(tmp_path / "people.csv", "--header", wrong, status=2)
+        assert "join the names of several lines" in " ".join(refused.stderr.split()), wrong
+    refused = run_init(tmp_path / "people.csv", "--header", "99", status=2)
+    assert "or --header 2 of init" in " ".join(refused.stderr.split())
+    with pytest.raises(InputError, match="join the names of several lines in the file"):
+        read_table(tmp_path / "people.csv", ROLES, header=[1, 2])  # type: ignore[arg-type]
 
 
 # Tables of counts.
