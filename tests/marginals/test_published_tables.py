@@ -451,6 +451,15 @@ def test_a_row_of_which_is_a_part_of_the_row_above(tmp_path: Path) -> None:
     assert not part.facts
 
 
+def test_tables_that_disagree_may_each_tell_something(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.csv", two_way())
+    other = write(tmp_path / "two.csv", "region,count\nA,99\nB,98\n")
+    assert "so nothing was concluded from them together. Audit each table by itself." in run("audit", one, other).output
+    assert proven(audit(one)) == {("A", "f"): (2, 2)}
+    alone = run("audit", write(tmp_path / "three.csv", two_way().replace("*", "999"))).output
+    assert "The table contradicts itself as it is read here, so nothing was concluded from it." in alone
+
+
 def test_a_group_of_one_prints_the_count_of_its_part(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "geo,n\nFR,93\nFR1,31\nFR10,*\nFR2,62\nFR20,62\n")
     (doubt,) = (each for each in audit(path).not_examined if each.is_doubt)
