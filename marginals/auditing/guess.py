@@ -535,10 +535,15 @@ def _tell_alike(one: Sequence[str], other: Sequence[str]) -> bool:
 # Columns that say which counts are withheld, as programs and offices write them.
 
 
-_HIDES = re.compile(
-    r"(?i)(?!un|not).*(?:suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|unsafe|sensitive|censor|redact).*"
-)
-_SHOWS = re.compile(r"(?i).*(?:publish|publis|released?|shown?|safe|visible|open|disclosed).*")
+def _names_that_say(words: str, opposite: str) -> re.Pattern[str]:
+    no = "(?:un|non|not)[-_ .]?"
+    return re.compile(f"(?i)(?!.*{no}(?:{words})).*(?:{words}).*|.*{no}(?:{opposite}).*")
+
+
+_HIDING = "suppress|withh|hidden|hide|conf|secret|mask|primary|secondary|sensitive|censor|redact"
+_SHOWING = "publis|release|show|safe|(?<!in)visible|open|disclosed"
+_HIDES, _SHOWS = _names_that_say(_HIDING, _SHOWING), _names_that_say(_SHOWING, _HIDING)
+_FINAL = re.compile(r"(?i)(?:out|sdc|final)[_ ]?status|(?!.*(?:primary|secondary)).*suppress.*")
 _YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
 _FLAGS = [(_HIDES, _NO, _YES), (_SHOWS, _YES, _NO)]
 _CODES = [
@@ -563,10 +568,17 @@ _CODES = [
 def _withheld(
     statuses: Sequence[_Column], counts: Sequence[_Column], left_out: dict[str, str]
 ) -> dict[str, tuple[str, ...]]:
+    # Beside a column of the last step, those of earlier steps say why, not what is withheld.
     is_hidden = [all(count is None for count in row) for row in zip(*(column.counts for column in counts))]
     withheld: dict[str, tuple[str, ...]] = {}
-    for column in statuses:
+    is_final = {column.name: bool(_FINAL.fullmatch(column.name)) for column in statuses}
+    final_is_known = False
+    for column in sorted(statuses, key=lambda column: not is_final[column.name]):
+        if final_is_known and not is_final[column.name]:
+            left_out[column.name] = _DIAGNOSIS
+            continue
         codes, is_known = _withholding(column, is_hidden)
+        final_is_known |= is_known and is_final[column.name]
         if codes:
             withheld[column.name] = codes
         if is_known and codes:

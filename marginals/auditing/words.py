@@ -92,7 +92,12 @@ def undecided_lines(part: AuditedTables) -> Iterator[str]:
 
 def contradiction_lines(part: AuditedTables) -> Iterator[str]:
     """Sentences about the tables that contradict each other."""
-    yield "The tables contradict each other as they are read here, so nothing follows from them."
+    several = part.linked.table_count > 1
+    if several:
+        what = "The tables contradict each other as they are read here, so nothing was concluded from them together"
+        yield f"{what}. Audit each table by itself."
+    else:
+        yield "The table contradicts itself as it is read here, so nothing was concluded from it."
     for disagreement in part.disagreements:
         one, other = (part.linked.names[table] for table in disagreement.tables)
         whose = cell_name(part.linked, disagreement.cell)
@@ -103,4 +108,4 @@ def contradiction_lines(part: AuditedTables) -> Iterator[str]:
             sentence = f"{one} and {other} disagree on {whose}: {first} and {second}"
         yield f"  {sentence}; a gap of {disagreement.gap:,}"
     if not part.disagreements:
-        yield "  No two of them do; only several together. Check rounding, markers and totals in the spec."
+        yield f"  {'No two of them do; only several together. ' * several}Check rounding, markers and totals in the spec."

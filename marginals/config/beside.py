@@ -14,7 +14,7 @@ from marginals.config.rules import Guess
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
-from marginals.tables.relations import Copy, copies
+from marginals.tables.relations import Copy, copies, sums
 from marginals.tables.words import column_pattern, column_words
 
 MOST_COLUMNS = 80
@@ -188,6 +188,21 @@ def _addresses(guessed: GuessedTable) -> Mapping[str, Guess]:
 # What gives a sensitive column away.
 
 
+def _parts_of_sums(guessed: GuessedTable) -> Mapping[str, Guess]:
+    result: dict[str, Guess] = {}
+    values = {name: guessed.table.values_of(name) for name in guessed.used}
+    for total, parts in sums(values).items() if guessed.of_role(Role.SENSITIVE) else ():
+        members = (total, *parts)
+        roles = {name: (result.get(name) or guessed.guesses[name]).role for name in members}
+        secret = next((name for name in members if roles[name] is Role.SENSITIVE), "")
+        for name in members if secret else ():
+            is_public = name in guessed.chosen.roles or guessed.facts[name].is_recognizable
+            if roles[name] is Role.QUASI_IDENTIFIER and not is_public:
+                others = " and ".join(other for other in members if other != name)
+                result[name] = guessed.protected(name, f"it adds up with {others}, of which {secret} is sensitive", "")
+    return result
+
+
 def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
     """Keep what everybody may know, as an age: what it tells is no secret. Keep both columns if somebody chose both."""
     secret, chosen = guessed.of_role(Role.SENSITIVE), guessed.chosen
@@ -251,6 +266,7 @@ RULES = (
     BesideRule("The day of a birth, beside its month and its year or an age", "ignored", _days_of_birth),
     BesideRule("A first name beside a last name", "identifier", _names_of_people),
     BesideRule("A street beside the number of a house", "identifier", _addresses),
+    BesideRule("It adds up with a sensitive column", "sensitive", _parts_of_sums),
     BesideRule(
         "It says the same as a sensitive column, tells it or follows from it",
         "ignored, and asked",

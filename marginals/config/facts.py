@@ -19,7 +19,7 @@ from marginals.messages import few
 from marginals.tables.attribute import Attribute, ColumnTexts, Role, words_in_order
 from marginals.tables.distinct_rows import PandasFrame
 from marginals.tables.files import ColumnLabels
-from marginals.tables.scales import in_natural_order, in_order
+from marginals.tables.scales import dates_among_bands, in_natural_order, in_order
 from marginals.tables.sensitive_groups import (
     bands_begin,
     in_groups,
@@ -51,6 +51,7 @@ _MOST_YEARS = 200
 _MOST_DAYS_ONE_BY_ONE = 200
 _FINEST_BANDS = 100
 _MOST_BANDS = 20_000
+_MOST_BANDS_EXAMINED = 1_000
 _MOST_SINGLE_NUMBERS = 200
 _MOST_LEVELS = 3
 _SHARE_IN_GROUPS = 0.5
@@ -157,12 +158,18 @@ class Facts(ColumnTexts):
     @property
     def doubt(self) -> str:
         """Question about its values; empty if there is none."""
-        if not self.marks.is_asked:
-            return ""
-        return (
-            f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
-            "values, write marks = []"
-        )
+        doubts = []
+        if self.marks.is_asked:
+            doubts.append(
+                f"{len(self.marks.texts):,} of its values may stand for no value, since {self.marks.why}; if they are "
+                "values, write marks = []"
+            )
+        if self.distinct <= _MOST_BANDS_EXAMINED and (dates := dates_among_bands(self.values)):
+            doubts.append(
+                f"{dates:,} of its texts may be bands that a spreadsheet turned into dates, as 5-9 into 5 September; "
+                "correct the file before anything is published"
+            )
+        return "; and ".join(doubts)
 
     def says(self, *keys: str) -> str:
         """The words of the name that stand under some keys of the table of words."""

@@ -25,6 +25,9 @@ _LEAST_SHARE_WITH_BOTH = 0.3
 FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
 _MOST_NUMBERS_ONE_BY_ONE = 20
+_MOST_PARTS_OF_SUMS = 8
+_SHARE_THAT_ADDS_UP = 0.95
+_ROUNDING = 1e-7
 _BY_CHANCE = 3e-7
 MOST_REASONS = 12
 
@@ -151,6 +154,57 @@ def _are_cut(numbers: Numbers, codes: IndexArray) -> BoolArray:
     is_cut = np.zeros(len(cells), dtype=bool)
     is_cut[1:-1] = inner
     return np.asarray(is_cut[bands])
+
+
+def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
+    """The columns that are in nearly all rows the sum of two or more others, some taken off, with these parts."""
+    varied = {name: values.numbers for name, values in columns.items() if len(np.unique(values.codes)) > 2}
+    numbers = {name: column for name, column in varied.items() if column is not None}
+    if len(numbers) < 2:
+        return {}
+    names, matrix = list(numbers), np.array(list(numbers.values()))
+    of_rows: dict[bytes, _Products] = {}
+    results = {}
+    for total, name in enumerate(names):
+        present = ~np.isnan(matrix[total])
+        rows = present.tobytes()
+        if rows not in of_rows:
+            of_rows[rows] = _Products(np.nan_to_num(matrix[:, present]))
+        if parts := of_rows[rows].parts(total):
+            results[name] = tuple(names[part] for part in parts)
+    return results
+
+
+class _Products:
+    """Numbers of some rows, shape (columns, rows), and the products of the columns, each less its mean and of length 1."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        centred = numbers - numbers.mean(axis=1, keepdims=True) if numbers.size else numbers
+        self.numbers, self.lengths = numbers, np.sqrt((centred**2).sum(axis=1))
+        unit = centred / np.where(self.lengths > 0, self.lengths, 1)[:, None]
+        self.inner: Numbers = unit @ unit.T  # 0 for a column that does not vary
+
+    def parts(self, total: int) -> tuple[int, ...]:
+        """The parts of a sum: one after the other that which explains most of what is left (orthogonal matching pursuit)."""
+        if self.numbers.shape[1] < _FEWEST_ROWS_WITH_BOTH or not self.lengths[total] > 0:
+            return ()
+        chosen: list[int] = []
+        explained: Numbers = np.zeros(0)
+        for _ in range(min(_MOST_PARTS_OF_SUMS, len(self.numbers) - 1)):
+            unexplained = np.abs(self.inner[:, total] - self.inner[:, chosen] @ explained)
+            unexplained[[total, *chosen]] = 0
+            if not unexplained.max() > _ROUNDING:
+                return ()
+            chosen.append(int(unexplained.argmax()))
+            inner = self.inner[np.ix_(chosen, chosen)]
+            explained = np.asarray(np.linalg.lstsq(inner, self.inner[chosen, total], rcond=None)[0], dtype=np.float64)
+            signs = np.round(explained * self.lengths[total] / self.lengths[chosen])
+            if len(chosen) >= 2 and (np.abs(signs) == 1).all():
+                target = self.numbers[total]
+                close = np.abs(target - signs @ self.numbers[chosen]) <= 1e-6 * np.maximum(1.0, np.abs(target))
+                if close.mean() >= _SHARE_THAT_ADDS_UP:
+                    return tuple(sorted(chosen))
+        return ()
 
 
 def structurally_missing(

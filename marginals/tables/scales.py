@@ -236,3 +236,20 @@ def is_measured(text: str) -> bool:
     if date_text(plain) is not None or looks_like_a_date(plain) or _TIME_OF_DAY.fullmatch(plain):
         return True
     return number_in(plain, ",") is not None or ((numbers := Range.of(plain)) is not None and numbers.is_point)
+
+
+_MONTH = (
+    "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mai|okt|dez|fév|fev|avr|aoû|aou|déc|ene|abr|ago|dic|gen|mag|giu|lug"
+    "|set|ott|out"
+)
+_SPREADSHEET_DATE = re.compile(
+    rf"(?i)[0-9]{{1,4}}[-./ ]+(?:{_MONTH})[^\W\d]*\.?(?:[-./ ]+[0-9]{{2,4}})?|(?:{_MONTH})[^\W\d]*\.?[-./ ]+[0-9]{{1,4}}"
+)
+
+
+def dates_among_bands(values: Iterable[str]) -> int:
+    """Return how many values are dates beside bands: a spreadsheet makes 5 September of 5-9."""
+    texts = list(values)
+    bands = sum(numbers is not None and not numbers.is_point for numbers in map(interval, texts))
+    dates = sum(_SPREADSHEET_DATE.fullmatch(text.strip()) is not None or looks_like_a_date(text) for text in texts)
+    return dates if bands > 1 and dates < len(texts) - dates else 0

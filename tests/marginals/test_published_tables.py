@@ -389,7 +389,8 @@ def test_a_sheet_with_indented_cells_leaves_no_all_clear(tmp_path: Path, indent:
 STATUSES = (
     ("sdcStatus", "s", "u"), ("sdcStatus", "z", "x"), ("status", "S", "U"), ("status", "P", "M"), ("OutStatus", "P", "X"),
     ("suppressed", "FALSE", "TRUE"), ("primary", "False", "True"), ("withheld", "no", "yes"), ("published", "1", "0"),
-    ("CONF_STATUS", "F", "N"), ("flag", "", "c"), ("status", "published", "suppressed"),
+    ("CONF_STATUS", "F", "N"), ("flag", "", "c"), ("status", "published", "suppressed"), ("unsafe", "no", "yes"),
+    ("not_published", "no", "yes"), ("undisclosed", "0", "1"), ("non_confidential", "yes", "no"),
 )  # fmt: skip
 
 
@@ -412,6 +413,13 @@ def test_a_step_of_protection_is_asked_only_without_the_last_one(tmp_path: Path)
     (part,) = found.parts
     assert int(part.is_printed.sum()) == 8
     assert not any("suppressed" in part.linked.named(cell) for cell in range(len(part.linked)))
+
+
+def test_beside_what_is_suppressed_what_was_unsafe_withholds_nothing(tmp_path: Path) -> None:
+    rows = ["A,f,3,yes,no", "B,f,12,no,yes", "All,f,15,no,no", "A,m,20,no,no", "B,m,30,no,no", "All,m,50,no,no"]
+    found = audit(write(tmp_path / "t.csv", "\n".join(["area,sex,freq,unsafe,suppressed", *rows, ""])))
+    assert proven(found) == {("B", "f"): (12, 12)}
+    assert [each.key for each in found.not_examined if each.code == "revealed"] == ["suppressed"]
 
 
 @pytest.mark.parametrize(
@@ -441,6 +449,15 @@ def test_a_row_of_which_is_a_part_of_the_row_above(tmp_path: Path) -> None:
     (cell,) = (n for n in range(len(part.linked)) if part.linked.named(n).get("group") == "of which self-employed")
     assert (part.bounds.lower[cell], part.bounds.upper[cell]) == (0, 412)
     assert not part.facts
+
+
+def test_tables_that_disagree_may_each_tell_something(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.csv", two_way())
+    other = write(tmp_path / "two.csv", "region,count\nA,99\nB,98\n")
+    assert "so nothing was concluded from them together. Audit each table by itself." in run("audit", one, other).output
+    assert proven(audit(one)) == {("A", "f"): (2, 2)}
+    alone = run("audit", write(tmp_path / "three.csv", two_way().replace("*", "999"))).output
+    assert "The table contradicts itself as it is read here, so nothing was concluded from it." in alone
 
 
 def test_a_group_of_one_prints_the_count_of_its_part(tmp_path: Path) -> None:

@@ -89,6 +89,16 @@ def test_a_code_beside_its_name_is_left_out_and_asked_about(tmp_path: Path) -> N
     assert asked["diagnosis"] is IGNORED, "what others may know tells it"
 
 
+def test_the_parts_of_a_sum_are_as_sensitive_as_the_sum(tmp_path: Path) -> None:
+    rng = np.random.default_rng(7)
+    parts = {name: rng.integers(0, 2000, 600) for name in ("base", "extra", "bonus")}
+    frame = pd.DataFrame({"sex": rng.choice(["f", "m"], 600), **parts, "z": rng.integers(0, 2000, 600)})
+    frame["salary"] = frame["base"] + frame["extra"] - frame["bonus"]
+    first = init(frame, tmp_path)
+    assert first.with_role("sensitive") == {*parts, "salary"}
+    assert first.with_role("quasi-identifier") == {"sex", "z"}
+
+
 def pensions(rows: int = 900) -> pd.DataFrame:
     """Who is retired has a year of retirement, and nobody else; the pay goes with it."""
     rng = np.random.default_rng(4)

@@ -7,6 +7,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,7 @@ from marginals.tables.relations import (
     copies,
     determines,
     structurally_missing,
+    sums,
 )
 from project import ROOT
 
@@ -96,11 +98,33 @@ def test_what_determines_what_is_as_the_definition_says(
     assert determines(first.astype(np.intp), second.astype(np.intp)) == expected
 
 
+@given(st.integers(0, 10**6), st.integers(2, 5), st.sampled_from([0.0, 0.1]))
+@settings(max_examples=40, deadline=None)
+def test_every_sum_is_found_whatever_is_missing_and_nothing_but_sums(seed: int, size: int, gone: float) -> None:
+    """Each column that is found is what its parts add up to, with signs, in nearly all rows; the planted one is found."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.normal(0, rng.uniform(1, 1000, (size + 3, 1)), (size + 3, 400))
+    signs = rng.choice([-1.0, 1.0], size)
+    total = signs @ drawn[:size]
+    total[rng.random(400) < gone] = np.nan
+    numbers = {f"c{place}": own for place, own in enumerate(drawn)} | {"total": total}
+    columns = {name: Values(np.arange(400), own) for name, own in numbers.items()}
+    found = sums(columns)
+    assert found["total"] == tuple(f"c{place}" for place in range(size))
+    assert set(found) <= {"total", *found["total"]}
+    for name, parts in found.items():
+        present = ~np.isnan(numbers[name])
+        matrix = np.nan_to_num(np.array([numbers[part] for part in parts]))[:, present]
+        ways = product([-1.0, 1.0], repeat=len(parts))
+        assert any(np.mean(np.abs(np.array(way) @ matrix - numbers[name][present]) < 1e-6) >= 0.9 for way in ways)
+
+
 def test_independent_columns_give_nothing_away() -> None:
     rng = np.random.default_rng(3)
     numbers = {name: rng.integers(0, size, 2000) for name, size in (("a", 2), ("b", 40), ("c", 1900), ("d", 5))}
     columns = {name: Values(own.astype(np.intp), own.astype(float)) for name, own in numbers.items()}
     assert copies(columns, list(columns)) == []
+    assert sums(columns) == {}
 
 
 @given(st.lists(st.tuples(st.integers(-1, 2), st.booleans()), min_size=1, max_size=12), st.integers(1, 4))

@@ -356,6 +356,25 @@ def test_texts_are_categories_where_they_were_chosen_from_a_list(name: str, valu
     assert name != "problem" or role == "ignored" or found["ladder"] == "alike"
 
 
+@pytest.mark.parametrize(
+    ("bands", "dates"),
+    [
+        (["0-4", "5-Sep", "10-14"], 1),
+        (["0-4", "5. Sep", "10-14", "15-19"], 1),
+        (["0-4", "Sep-05", "Oct-14", "15-19", "20-24"], 2),
+        (["0-4", "2024-09-05 00:00:00", "10-14", "15-19"], 1),
+        (["0-4", "5-9", "Mar-a-Lago"], 0),
+        (["5-Sep", "6-Sep", "7-Sep"], 0),
+    ],
+)
+def test_bands_that_a_spreadsheet_turned_into_dates_are_asked_about(bands: list[str], dates: int) -> None:
+    question = guessed("age", bands * 30).get("values_question", "")
+    assert question.startswith(
+        f"{dates} of its texts may be bands that a spreadsheet turned into dates" if dates else ""
+    )
+    assert bool(dates) == bool(question)
+
+
 def test_what_a_table_is_for_is_guessed_asked_and_wanted(tmp_path: Path) -> None:
     frame = census_people(1000).assign(arm=lambda people: np.where(people.index % 2, "new", "usual"))
     first = init(frame, tmp_path)
