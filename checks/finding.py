@@ -47,6 +47,7 @@ class Algorithm(Enum):
     JOIN = "join", "by looking at every combination that the tables leave possible"
     SUPPORTS = "supports", "by the sets of values that can occur together"
     HULL = "hull", "by putting the tables together, keeping the most extreme combinations only (hull)"
+    PAIRWISE_RATIOS = "pairwise ratios", "by the largest ratio that any two values can have (pairwise ratios)"
     BRANCH_AND_BOUND = (
         "branch and bound",
         "by branch and bound, which skips only combinations that are proven unable to break the claim",

@@ -113,6 +113,11 @@ class ShareBound(NamedTuple):
         """Number of different values demanded, if nothing else is; None otherwise."""
         return self.top + 1 if self.strict and self.limit == 1 and not self.head_weight else None
 
+    def largest_ratio(self, value_count: int) -> Fraction | None:
+        """Return the bound on the ratio of any two of so many values, if nothing else is demanded; None otherwise."""
+        is_pairwise = self.head_weight > 0 and self.limit == 1 and self.top == value_count - 1
+        return 1 / self.head_weight if is_pairwise else None
+
     def allows(self, vector: Sequence[Fraction | int]) -> bool:
         """Return whether one class satisfies the bound, exactly."""
         ordered = sorted(vector, reverse=True)

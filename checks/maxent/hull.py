@@ -1,16 +1,19 @@
-"""Maxent diversity by sets of vectors that are worked up the junction tree."""
+"""Maxent diversity by sets of vectors that are worked up the junction tree, and by ratios of two values."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 from itertools import count
+from math import inf, log
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from checks.diversity.criterion import BOUNDARY, Diversity
+from checks.diversity.criterion import BOUNDARY, Diversity, ShareBound
 from checks.finding import FULL, Budget, Verdict, verdict_of
-from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, Outcome, SensitiveTree, paired
+from checks.maxent.sensitive_tree import Combine, FittingClasses, Judge, LogTree, Outcome, SensitiveTree, paired
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 
@@ -227,3 +230,47 @@ def by_supports(tree: SensitiveTree, least: int, limit: int = FULL.vectors) -> O
     numbers = worked_up.vectors.sum(axis=1)
     lowest = tuple(worked_up.chosen[int(numbers.argmin())].tolist()) if len(numbers) else None
     return Outcome(verdict_of(bool((numbers >= least).all())), lowest, worked_up.examined, proven_worst=True)
+
+
+# Pairwise ratios: maxent diversity with a tail of one value (KG06 section 7).
+#
+# With l as large as the number of sensitive values, recursive (c, l)-diversity bounds the ratio of any two values. The
+# largest ratio of each ordered pair over all class combinations comes from one max-product pass along the tree; no
+# join. Branch and bound would have to look at every combination with a ratio of exactly c.
+
+
+def pairwise_ratios(tree: SensitiveTree, bound: ShareBound) -> Outcome:
+    """Decide a bound on the ratio of any two values. Linear in the total size of the cliques.
+
+    Ratios near the bound are decided by the same pass with fractions.
+    """
+    values = len(tree.labels)
+    if values < 2:
+        return Outcome(Verdict.HOLDS, None, 0, proven_worst=True)
+    log_tree = LogTree(tree)
+    lowest = log_tree.least_ratios()
+    np.fill_diagonal(lowest, np.inf)
+    tail, head = divmod(int(lowest.T.argmin()), values)[::-1]
+    combination = tuple(log_tree.minimizers(np.eye(values)[:, [tail]] - np.eye(values)[:, [head]])[0].tolist())
+    logarithm = log(bound.head_weight.numerator) - log(bound.head_weight.denominator)
+    slack = np.expm1(np.clip(lowest - logarithm, -700, 700))
+    fails = bool(np.any(slack < -BOUNDARY)) or any(
+        bound.head_weight * ratio > 1 or (bound.strict and bound.head_weight * ratio == 1)
+        for ratio in (_largest_ratio(tree, *pair) for pair in np.argwhere(np.abs(slack.T) <= BOUNDARY).tolist())
+    )
+    return Outcome(verdict_of(not fails), combination, values * (values - 1), proven_worst=True)
+
+
+def _largest_ratio(tree: SensitiveTree, head: int, tail: int) -> Fraction | float:
+    """Return the largest ratio of two values by max-product, in fractions; 0 if the head vanishes, maybe infinite."""
+
+    def ratios(clique: int) -> NDArray[np.object_]:
+        exact = (tree.exact_factor(clique, position) for position in range(len(tree.classes[clique])))
+        ratio_list = [(row[head] / row[tail] if row[tail] else inf) if row[head] else 0 for row in exact]
+        return np.array(ratio_list, dtype=object)
+
+    arriving = tree.messages(
+        ratios, np.frompyfunc(lambda one, other: one * other if one and other else 0, 2, 1), np.maximum
+    )
+    largest: Fraction | float = max(arriving[0].tolist())
+    return largest

@@ -20,7 +20,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.derived import Projected
 from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_hull, by_supports
+from checks.maxent.hull import by_hull, by_supports, pairwise_ratios
 from checks.maxent.sensitive_tree import (
     ClassSource,
     Judge,
@@ -101,9 +101,10 @@ def _combination(combinations: IndexArray, fitting: IndexArray, place: int) -> t
 def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) -> tuple[Algorithm, Outcome]:
     """Return the fastest algorithm that fits the criterion and the size, and its outcome.
 
-    The join comes first, if it is small or fast by products. Supports follow if the criterion counts values. Branch
-    and bound decides if violations have cuts, hull pruning the rest. At last the join runs again, if it can be
-    enumerated at all. Raises TimeOverError when the budget's deadline comes before the verdict.
+    The join comes first, if it is small or fast by products. Pairwise ratios follow if the criterion bounds only
+    these, and supports if it counts values. Branch and bound decides if violations have cuts, hull pruning the rest.
+    At last the join runs again, if it can be enumerated at all. Raises TimeOverError when the budget's deadline comes
+    before the verdict.
     """
     tree = tree.until(budget.deadline)
     if isinstance(diversity, Projected) and not diversity.labels:
@@ -116,7 +117,9 @@ def decided(tree: SensitiveTree, diversity: Diversity, budget: Budget = FULL) ->
         outcome = by_join(tree, diversity)
     if outcome is None:
         bound = diversity.share_bound()
-        if bound is not None and bound.least_values is not None:
+        if bound is not None and bound.largest_ratio(len(tree.labels)) is not None:
+            algorithm, outcome = Algorithm.PAIRWISE_RATIOS, pairwise_ratios(tree, bound)
+        elif bound is not None and bound.least_values is not None:
             algorithm, outcome = Algorithm.SUPPORTS, by_supports(tree, bound.least_values, budget.vectors)
         elif (bounded := branch_and_bound(tree, diversity, budget)) is not None:
             algorithm, outcome = Algorithm.BRANCH_AND_BOUND, bounded

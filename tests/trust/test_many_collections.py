@@ -39,7 +39,7 @@ from checks import (
 from checks.classes import table_diversity
 from checks.combinatorial import by_programming, by_search
 from checks.maxent.branch_and_bound import branch_and_bound
-from checks.maxent.hull import by_supports
+from checks.maxent.hull import by_supports, pairwise_ratios
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
 from checks.maxent.sensitive_tree import Outcome
 from filled_tables import filled
@@ -127,6 +127,9 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
     """Algorithms that such small collections would not get by themselves."""
     if isinstance(diversity, Distinct):
         yield "supports", by_supports(tree, diversity.l)
+    bound = diversity.share_bound()
+    if bound is not None and bound.largest_ratio(len(tree.labels)) is not None:
+        yield "pairwise ratios", pairwise_ratios(tree, bound)
     yield "products", by_products(tree, diversity)
     chance = rng.random()
     if chance < 0.04:

@@ -217,8 +217,8 @@ def test_cells_that_cannot_be_enumerated_are_decided_exactly(count: int) -> None
     ):
         finding = maxent_diversity(collection, "s", diversity)
         assert finding.verdict is (Verdict.HOLDS if holds else Verdict.FAILS), diversity
-        way = Algorithm.SUPPORTS if isinstance(diversity, Distinct) else Algorithm.BRANCH_AND_BOUND
-        assert count < 40 or finding.algorithms == (way,)
+        ways = {Distinct: Algorithm.SUPPORTS, Recursive: Algorithm.PAIRWISE_RATIOS}
+        assert count < 40 or finding.algorithms == (ways.get(type(diversity), Algorithm.BRANCH_AND_BOUND),)
 
 
 # All algorithms for maxent diversity agree with brute force, boundary cases included.
