@@ -90,10 +90,6 @@ REFUSED = {
     "models/tables/test_contingency_table::test_rolling_up_counts_the_generalized_rows": {
         "models.arrays _MOST_ROWS": (1, "counts must add up to less than")
     },
-    "models/test_accuracy::test_errors_are_those_of_counting_cell_by_cell": {
-        "models.accuracy _CELLS": (2, "has more than 2 cells"),
-        "models.inference.calibrated_tree CELL_LIMIT": (2, "more than the 2 that are laid out"),
-    },
     "models/inference/test_maximum_entropy::test_the_terms_are_those_of_the_design_matrix": {
         "models.inference.u_terms CELL_LIMIT": (2, "terms are made of 2")
     },

@@ -63,12 +63,6 @@ def test_what_was_said_on_purpose_or_cannot_be_shown_is_published(policy: dict) 
     assert marginals.publish(two_sensitive(), Policy(**policy)).release.verify().ok
 
 
-def test_a_demand_of_a_rule_is_one(tmp_path: Path) -> None:
-    rule = tmp_path / "own.toml"
-    rule.write_text('name = "own"\ntitle = "t"\nsource = "s"\n[[demands]]\nsays = "varied"\ndiversity = "distinct:2"\n')
-    assert marginals.publish(two_sensitive(), Policy(k_link=5, rules=str(rule))).release.verify().ok
-
-
 def test_commands_refuse_before_anything_is_written(tmp_path: Path) -> None:
     config = write_release(tmp_path, PEOPLE, CONFIGURED, "[privacy]\nk_link = 5\n")
     for command in (["publish", config, "--out", tmp_path / "out"], ["anonymize", config, "--out", tmp_path / "t.csv"]):

@@ -287,6 +287,13 @@ def test_iterated_local_search_leaves_most_traps_of_forward_search():
     assert len({result.evaluated for result in seeded}) > 1
 
 
+def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
+    (problem,) = traps(1)
+    whole = Problem(problem.cube, required=(sum(problem.cube.domain.attribute_masks),))
+    with short_walks(40):
+        assert STRATEGIES["local"](whole, never).cliques == forward(whole, never).cliques
+
+
 def test_iterated_local_search_takes_two_steps_that_lose():
     """c is a xor b, mostly: no pair tells anything, all three together do; d and e are noise."""
     rng = np.random.default_rng(1)
