@@ -1,6 +1,6 @@
 """Knowledge of attackers about people, and the people whom a disclosed record may be about (LSFB09 section 3)."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -52,7 +52,10 @@ class RecordSpace:
 
     @cached_property
     def ancestors(self) -> tuple[IndexArray, ...]:
-        """Node that generalizes each node to each level, per attribute; nodes above it stay: shape (levels, nodes)."""
+        """Node that generalizes each node to each level, per attribute: shape (levels, nodes).
+
+        A node above that level stays as it is.
+        """
         result = []
         for taxonomy in self.taxonomies:
             above = [np.arange(taxonomy.size)]
@@ -68,7 +71,10 @@ class RecordSpace:
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Records of a space. nodes: shape (records, attributes), copied in. Raises DomainMismatchError."""
+    """Records of a space. nodes: shape (records, attributes), copied in.
+
+    Raises DomainMismatchError for a node that is out of range or no whole number.
+    """
 
     space: RecordSpace
     nodes: IndexArray
@@ -79,7 +85,10 @@ class Records:
 
     @classmethod
     def from_codes(cls, space: RecordSpace, codes: Mapping[str, CodeArray]) -> "Records":
-        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed."""
+        """Return records with base values. codes: for some attributes, shape (records,); the others are suppressed.
+
+        Raises DomainMismatchError for an unknown attribute.
+        """
         nodes = np.tile(space.roots, (len(next(iter(codes.values()), ())), 1))
         for attribute, column in codes.items():
             nodes[:, space.domain.index(attribute)] = column
@@ -117,7 +126,10 @@ class Records:
         return self.levels[0] if is_one else None
 
     def generalized(self, levels: IndexArray | Sequence[int]) -> "Records":
-        """Return the records with values at these levels if they are finer. levels: one vector, or one a record."""
+        """Return the records with values at these levels if they are finer.
+
+        levels: one level vector, or one for each record, shape (records, attributes).
+        """
         of_record = np.asarray(levels, dtype=np.intp)
         columns = [
             above[level][nodes] if of_record.ndim == 1 else above[level, nodes]  # the first is five times as fast
@@ -147,7 +159,11 @@ class Records:
         return np.asarray((self.generalized(other.levels).nodes == other.nodes).all(axis=1))
 
     def is_consistent_with(self, other: "Records") -> NDArray[np.bool_]:
-        """Return whether in each attribute one record's value covers the other's: shape (records,)."""
+        """Return whether each record and the other's may be of one person: in each attribute one value covers the
+        other.
+
+        Shape (records,); a suppressed value agrees with all.
+        """
         shared = np.maximum(self.levels, other.levels)
         return np.asarray((self.generalized(shared).nodes == other.generalized(shared).nodes).all(axis=1))
 
@@ -159,7 +175,6 @@ def distance_from_root(records: Records) -> FloatArray:
 
 # Dictionaries: an attacker's knowledge of people (LSFB09 section 3.2). An entry and a disclosed record are consistent if in
 # each attribute one value covers the other in the hierarchy; a suppressed value agrees with everything.
-
 
 DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
 """Level vector with its distinct entries: nodes by attribute and how often each occurs, shape (cells,) each."""
@@ -225,15 +240,19 @@ def consistent_counts(records: Records, dictionary: Dictionary) -> CountArray:
     DomainMismatchError
         If the records are of another space.
     """
-    if records.space != dictionary.space:
-        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
     distinct, number = records.distinct()
     counts = np.zeros(len(distinct), dtype=np.int64)
-    for part in dictionary.parts:
+    for part in _parts_over(records.space, dictionary):
         # A value below the entry's counts as the entry's value, because the entry says no more.
         sought, place = distinct.generalized(part[0]).distinct()
         counts += _count_equal_entries(sought, part)[place]
     return counts[number]
+
+
+def _parts_over(space: RecordSpace, dictionary: Dictionary) -> tuple[DictionaryPart, ...]:
+    if space != dictionary.space:
+        raise DomainMismatchError("the records and the dictionary have different attributes or hierarchies")
+    return dictionary.parts
 
 
 def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
@@ -268,3 +287,63 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
                 left, places = left[first], places[first]
             waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
     return occurrences
+
+
+def walk_counts(records: Records, dictionary: Dictionary) -> Callable[[IndexArray], CountArray]:
+    """Return a function that counts the entries consistent with each record at a level vector: shape (records,).
+
+    It is fastest for vectors in ascending order. Then the cells of records and entries at a level vector are merged
+    from those at a finer one, which are few already. Raises DomainMismatchError for records of another space.
+    """
+    parts = _parts_over(records.space, dictionary)
+    walks = [(rows, _walk_part(records[rows], levels, part)) for levels, rows in records.by_levels() for part in parts]
+
+    def count(levels: IndexArray) -> CountArray:
+        counts = np.zeros(len(records), dtype=np.int64)
+        for rows, count_part in walks:
+            counts[rows] += count_part(levels)
+        return counts
+
+    return count
+
+
+_Cells = tuple[list[CodeArray], CountArray, IndexArray]
+"""Codes by attribute and the number of entries, shape (cells,) each; the cell of each record."""
+
+
+def _walk_part(records: Records, levels: IndexArray, part: DictionaryPart) -> Callable[[IndexArray], CountArray]:
+    space, (entry_levels, entry_columns, entry_counts) = records.space, part
+    axes = np.flatnonzero(np.maximum(levels, entry_levels) < space.heights)
+    hierarchies = [space.domain.hierarchies[axis] for axis in axes]
+    finest = np.maximum(levels, entry_levels)[axes]
+
+    # The latest cells by the last lifted attribute; ascending vectors continue from them.
+    latest: dict[int, tuple[list[int], _Cells]] = {}
+
+    def cells(levels: list[int]) -> _Cells:
+        place = int(max(np.flatnonzero(np.array(levels) > finest), default=-1))
+        if place in latest and latest[place][0] == levels:
+            return latest[place][1]
+        if place < 0:
+            columns, cell_of = [], np.arange(len(records))
+            for axis, level in zip(axes, finest):
+                above = (space.ancestors[axis][level] - space.taxonomies[axis].offsets[level]).astype(np.int32)
+                columns.append(np.concatenate([above[records.nodes[:, axis]], above[entry_columns[axis]]]))
+            counts = np.concatenate([0 * cell_of, entry_counts])
+        else:
+            columns, counts, cell_of = cells([*levels[:place], levels[place] - 1, *levels[place + 1 :]])
+            above = hierarchies[place].lift(levels[place] - 1, levels[place]).astype(np.int32)
+            columns = [*columns[:place], above[columns[place]], *columns[place + 1 :]]
+        sizes = [hierarchy.size(level) for hierarchy, level in zip(hierarchies, levels)]
+        first, number = group(*pack(columns, sizes, len(counts)))
+        if len(first) < len(counts):
+            counts = np.bincount(number, counts, minlength=len(first)).astype(np.int64)
+            columns, cell_of = [column[first] for column in columns], number[cell_of]
+        latest[place] = levels, (columns, counts, cell_of)
+        return latest[place][1]
+
+    def count(levels: IndexArray) -> CountArray:
+        _, counts, cell_of = cells(np.maximum(levels[axes], finest).tolist())
+        return counts[cell_of]
+
+    return count

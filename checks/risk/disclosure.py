@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from checks.errors import DisclosureRuleError, IncomparableError
-from checks.risk.attackers import Dictionary, Records, consistent_counts
+from checks.risk.attackers import Dictionary, Records, consistent_counts, walk_counts
 from checks.risk.harm import (
     Harm,
     LeastRisk,
@@ -168,6 +168,7 @@ def losses_by_vector(
     is_held = np.broadcast_to(np.any(held, axis=0), len(space))
     # Attributes that no dictionary has do not distinguish entries.
     cells, cell_of = Records(space, np.where(is_held, originals.nodes, space.roots)).distinct()
+    counts = [walk_counts(cells, dictionary) for dictionary in problem.dictionaries]
     parts = (problem.harm.identified, problem.harm.missed)
     sensitivities = [(harm_part, np.isin(range(len(space)), list(harm_part.weights.axes))) for harm_part in parts]
 
@@ -182,9 +183,7 @@ def losses_by_vector(
         identified, missed = (
             harm_at(harm_part, tuple((levels * weighs).tolist())) for harm_part, weighs in sensitivities
         )
-        disclosed = cells.generalized(levels)
-        counts = [consistent_counts(disclosed, dictionary)[cell_of] for dictionary in problem.dictionaries]
-        yield number, np.stack([expected_harm(identified, missed, of_records) for of_records in counts])
+        yield number, np.stack([expected_harm(identified, missed, count(levels)[cell_of]) for count in counts])
     progress(len(vectors), len(vectors))
 
 
