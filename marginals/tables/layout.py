@@ -14,7 +14,7 @@ Header = int | None
 """The line that names the columns, from 1; None if it has to be the first."""
 
 ONE_LINE = "a line, from 1, such as 3; join the names of several lines in the file"
-"""What a header is, for a refusal."""
+"""Form of a header, for a refusal."""
 
 Lines = Sequence[tuple[int, Sequence[str]]]
 """Lines of a file as texts, each with the number at which it begins, from 1."""

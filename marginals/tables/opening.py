@@ -61,8 +61,8 @@ def reading(path: Path) -> Iterator[None]:
         raise TooLittleMemoryError(path.name) from None
     except UnicodeDecodeError:
         raise InputError(
-            f"{path.name} is not in UTF-8; name its encoding under data.encoding, such as cp1252 (Windows in Western Europe "
-            "and America), cp1250, cp1251 or shift_jis, or convert it to UTF-8"
+            f"{path.name} is not in UTF-8; name its encoding under data.encoding, such as cp1252, cp1250 or shift_jis, or "
+            "convert it to UTF-8"
         ) from None
     except FileNotFoundError:
         raise InputError(f"there is no table at {path}") from None
