@@ -125,6 +125,15 @@ def undecided(claim: Claim, note: str) -> Finding:
     return Finding(claim.criterion, Verdict.UNDECIDED, claim.parameters, None, (Algorithm.NONE,), 0, note)
 
 
+def _of_some_table(finding: Finding, question: Question) -> Finding:
+    """Return a finding on what tables tell together. Raises ContradictionError if it holds, but of no table."""
+    if finding.holds and not question.collection.is_decomposable:
+        from checks.small_combinations import require_some_table  # slow to import, and few need it
+
+        require_some_table(question.collection, question.budget)
+    return finding
+
+
 def listing(names: Sequence[str], conjunction: str = "and") -> str:
     """Return names as a list in a sentence."""
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
@@ -432,7 +441,7 @@ class MinCell(CountClaim):
 
     def decide(self, question: Question) -> Finding:
         """Return the finding on a collection."""
-        finding = min_cell(question.collection, self.least_count, question.budget)
+        finding = _of_some_table(min_cell(question.collection, self.least_count, question.budget), question)
         by_labels = label_counts(question.collection, question.labels, self.least_count)
         if finding.verdict is Verdict.FAILS or by_labels.holds:
             return finding
@@ -449,7 +458,8 @@ class KCombinatorial(CountClaim):
 
     def decide(self, question: Question) -> Finding:
         """Return the finding on a collection."""
-        return k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
+        finding = k_combinatorial(question.collection, question.sensitive, self.least_count, question.budget)
+        return _of_some_table(finding, question)
 
     def parts(self, group: SensitiveGroup, domain: Domain) -> list[SensitiveGroup]:  # noqa: ARG002
         """Return the group; one clique cannot break the claim, if every class has k rows."""

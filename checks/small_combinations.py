@@ -46,6 +46,8 @@ _FEW_CELLS = 500
 _PROVEN_CELLS = 5_000
 """Most cells for which a program is asked whether any table has the marginals."""
 
+_LATE = "the time was over before possible tables had cleared every combination; more seconds may prove the claim"
+
 _PROOF_SECONDS = 1.0
 """Seconds of that program; the search for a table follows if they end first."""
 
@@ -75,12 +77,15 @@ def no_small_certain(
         finding = k_combinatorial(collection, sensitive, k, budget)
         if finding.holds:
             return replace(finding, criterion=criterion, parameters=parameters)
+    unknown = Finding(criterion, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     if not collection.is_decomposable:
-        cleared = _cleared_by_possible_tables(collection, sensitive, k, budget, witnesses)
+        searching = budget.until(budget.deadline.share(2))
+        cleared = _cleared_by_possible_tables(collection, sensitive, k, searching, witnesses)
         if cleared is not None:
             return Finding(criterion, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), cleared)
+        if searching.deadline.is_over:
+            unknown = replace(unknown, note=_LATE)
     masks = {nonsensitive_part(collection.domain, mask, sensitive) for mask in collection.masks}
-    unknown = Finding(criterion, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     effort = Effort(budget.seconds, budget.nodes, budget.programs, budget.deadline)
     examined, is_complete = 0, True
     for question in _questions(Collection.of(collection.cube, masks, collection.supports), budget.cells):
@@ -93,15 +98,15 @@ def no_small_certain(
         cell, count, is_decided = _certainly_small(*question, k, effort)
         examined += count
         if cell is not None:
-            return replace(unknown, verdict=Verdict.FAILS, worst=cell, examined=examined)
+            return replace(unknown, verdict=Verdict.FAILS, worst=cell, examined=examined, note="")
         is_complete = is_complete and is_decided
     note = (
         "" if is_complete else "the budget ended before programs had been asked about all that tables link in a cycle"
     )
-    return replace(unknown, examined=examined, note=note)
+    return replace(unknown, examined=examined, note=unknown.note or note)
 
 
-def _require_some_table(collection: Collection, budget: Budget) -> None:
+def require_some_table(collection: Collection, budget: Budget) -> None:
     """Raise ContradictionError if a program proves that no table has the marginals; a search for one takes long."""
     try:
         cells = possible_cells(collection, _PROVEN_CELLS)
@@ -116,14 +121,13 @@ def _require_some_table(collection: Collection, budget: Budget) -> None:
 def _cleared_by_possible_tables(
     collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget, witnesses: "Sequence[Witnesses]"
 ) -> int | None:
-    """Return how many combinations are small in some table, if possible tables clear all in half of the time; else None."""
+    """Return how many combinations are small in some table, if possible tables clear all in time; else None."""
     question = (collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports))
     result = next((earlier for earlier in witnesses if earlier.of == question), None)
     if result is None:
-        _require_some_table(collection, budget)
-        deadline = budget.deadline
+        require_some_table(collection, budget)
         try:
-            result = Witnessing(collection, sensitive, k, deadline=deadline.share(2)).look(inf, deadline.share(2))
+            result = Witnessing(collection, sensitive, k, deadline=budget.deadline).look(inf, budget.deadline)
         except (TimeOverError, TooManyCellsError):
             return None
     return result.small if result.clear_all else None

@@ -21,16 +21,6 @@ SIGNS: Mapping[str, str] = MappingProxyType(
 )
 """Sign of each kind: a full, a half and an empty circle, and a dash."""
 
-KINDS_IN_WORDS: Mapping[str, str] = MappingProxyType(
-    {
-        BasisKind.PUBLISHED.value: "exact, in one table",
-        BasisKind.SUPPORTED.value: "supported by several tables",
-        BasisKind.ASSUMED.value: "lost: taken for independent, given what tables share",
-        UNPUBLISHED: "lost: nothing is published of one",
-    }
-)
-"""Meaning of each kind."""
-
 ANALYSABLE = (BasisKind.PUBLISHED.value, BasisKind.SUPPORTED.value)
 """Kinds of pairs that tables tell something of."""
 

@@ -284,8 +284,9 @@ def _verified(bundles: Bundles, demands: _Asked) -> Verification:
         of_one = _judged_together(tables[0], demands)
         if demands.difference is None:
             return of_one
-        note = "the releases can be of one table: what several of them count they count alike"
-        same = Finding(DIFFERENCE, Verdict.HOLDS, {"k": demands.difference}, None, (Algorithm.FILES,), 0, note)
+        note = tables[0].problem or "the releases can be of one table: what several of them count they count alike"
+        verdict = Verdict.HOLDS if tables[0].together else Verdict.UNDECIDED
+        same = Finding(DIFFERENCE, verdict, {"k": demands.difference}, None, (Algorithm.FILES,), 0, note)
         return replace(of_one, checks=(*of_one.checks, same))
     findings: list[Finding] = []
     rules: list[AppliedRule] = []

@@ -56,14 +56,6 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
     return keys, space
 
 
-def last_digit(keys: IndexArray, radix: int) -> tuple[IndexArray, CodeArray]:
-    """Return keys without their last digit, and that digit, five times as fast as `divmod`; overflow does not matter."""
-    higher, dtype = keys // radix, smallest_code_dtype(radix)
-    digit = keys.astype(dtype)
-    digit -= higher.astype(dtype) * np.asarray(radix).astype(dtype)
-    return higher, digit
-
-
 def is_dense(space: int, length: int) -> bool:
     """Return whether an array with a place for each key below `space` is worth its memory, for so many rows."""
     return space <= max(4 * length, 1 << 12)

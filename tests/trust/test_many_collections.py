@@ -43,6 +43,7 @@ from checks.maxent.hull import by_supports, pairwise_ratios
 from checks.maxent.maxent_diversity import by_products, fitted_diversity
 from checks.maxent.sensitive_tree import Outcome
 from filled_tables import filled
+from marginals.publishing.publishing import releasable
 from models import Collection, DataCube, Domain, Hierarchy
 from privacy_oracles import (
     are_diverse,
@@ -50,6 +51,7 @@ from privacy_oracles import (
     class_sizes,
     conditionals,
     finest,
+    is_diverse,
     is_k_combinatorial,
     largest_counts,
     on_boundary,
@@ -237,6 +239,28 @@ def table_answers(rng: np.random.Generator, collection: Collection) -> Iterator[
         yield Answer(kind, "one table", verdict, are_diverse(diversity, hierarchy, level, vectors))
 
 
+def released_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:
+    """Of what a release tells of a collection, whose levels are numbered anew; brute force looks at the table itself."""
+    released = releasable(collection, ())
+    smallest = min(class_sizes(collection, ["s"]))
+    k = max(smallest + int(rng.integers(-1, 3)), 1)
+    yield Answer("k-link", "released", k_link(released, ["s"], k).verdict, smallest >= k)
+    if rng.random() < 0.5:
+        least = max(min(int(shown.counts.min()) for shown in collection.tables) + int(rng.integers(0, 2)), 1)
+        allowed = is_k_combinatorial(largest_counts(collection, []), least)
+        yield Answer("min-cell", "released", min_cell(released, least).verdict, allowed)
+        allowed = is_k_combinatorial(largest_counts(collection, ["s"]), k)
+        yield Answer("k-combinatorial", "released", k_combinatorial(released, ["s"], k).verdict, allowed)
+    if collection.shows("s") and collection.is_decomposable:
+        vectors = list(conditionals(collection, "s").values())
+        kinds = criteria(rng, len(vectors[0]))
+        kind = str(rng.choice(["distinct", "simple", "entropy", "recursive"]))
+        near = on_boundary(kinds[kind], vectors[rng.integers(len(vectors))])
+        diversity = near if rng.random() < 0.3 else kinds[kind]
+        expected = all(is_diverse(diversity, vector) for vector in vectors)
+        yield Answer(kind, "released", maxent_diversity(released, "s", diversity).verdict, expected)
+
+
 def answers(seed: int, number: int) -> Iterator[Answer]:
     """All that the checks say of one collection, and what is true."""
     rng = np.random.default_rng((seed, number))
@@ -244,6 +268,8 @@ def answers(seed: int, number: int) -> Iterator[Answer]:
     yield from count_answers(rng, collection)
     if rng.random() < 0.1:
         yield from table_answers(rng, collection)
+    if rng.random() < 0.4:
+        yield from released_answers(rng, collection)
     if collection.shows("s"):
         yield from (maxent_answers if collection.is_decomposable else fitted_answers)(rng, collection)
 

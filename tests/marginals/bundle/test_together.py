@@ -2,12 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
+from checks import KLink, Verdict
 from command_line import run
 from dice import Dice, Thrown
 from marginals import InputError, Policy, Role, Table
@@ -15,9 +17,9 @@ from marginals.bundle.overlaps import overlapping_values
 from marginals.bundle.together import ReleasedLadder, released_ladders
 from marginals.example import release
 from marginals.publishing.publishing import releasable
-from models import Collection, ContingencyTable, DataCube, Hierarchy
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import contingency_tables, domains, margins
-from written_bundles import tables_content
+from written_bundles import tables_content, write_bundle
 
 ROLES = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE}
 
@@ -172,3 +174,40 @@ def test_folders_without_fitting_ladders_are_refused(tmp_path: Path, ladders: st
     publish_into(tmp_path / "out", marginals.read_config(config(tmp_path / "first")).read_table())
     with pytest.raises(InputError, match=rf"release\.toml: .*{said}"):
         marginals.read_config(config(tmp_path / "here", f"ladders = {ladders}", role))
+
+
+def of_ages(folder: Path, bands: str, counts: list[int]) -> Path:
+    """A bundle with a table of ages in some bands and one of sexes, of 60 people."""
+    domain = Domain.of(
+        {"age": Hierarchy.from_rows([(band, "*") for band in bands.split()]), "sex": Hierarchy.flat("fm")}
+    )
+    tables = [
+        ContingencyTable.from_cells(domain, {name: 0}, {name: np.arange(len(numbers))}, np.array(numbers))
+        for name, numbers in (("age", counts), ("sex", [30, 30]))
+    ]
+    roles = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER}
+    write_bundle(tables_content(tables, roles, (KLink(5),)), folder)
+    return folder
+
+
+@pytest.mark.parametrize("order", ["abc", "acb", "bac", "cba"])
+def test_two_tables_stay_two_beside_a_third_that_generalizes_otherwise(order: str, tmp_path: Path) -> None:
+    """One person of c is in another band than in a, whatever b is cut into."""
+    folders = {
+        "a": of_ages(tmp_path / "a", "10-19 20-29 30-39", [20, 20, 20]),
+        "b": of_ages(tmp_path / "b", "15-24 25-34 35-44", [30, 20, 10]),
+        "c": of_ages(tmp_path / "c", "10-19 20-29 30-39", [21, 19, 20]),
+    }
+    findings = marginals.verify(*(folders[name] for name in order), claims=["difference=5"]).checks
+    assert Verdict.FAILS in [finding.verdict for finding in findings if finding.criterion == "difference"]
+
+
+def test_whether_bands_that_cross_can_be_of_one_table_is_undecided(tmp_path: Path) -> None:
+    """40 people of 10 to 14 are not among 20 of 10 to 19; nobody looks at that, so nothing is said to be alike."""
+    one = of_ages(tmp_path / "a", "10-19 20-29 30-39", [20, 20, 20])
+    other = of_ages(tmp_path / "b", "10-14 15-24 25-44", [40, 10, 10])
+    (finding,) = (
+        f for f in marginals.verify(one, other, claims=["difference=5"]).checks if f.criterion == "difference"
+    )
+    assert finding.verdict is Verdict.UNDECIDED
+    assert finding.note

@@ -140,6 +140,20 @@ def test_people_who_do_not_fit_into_memory_together_are_read_some_after_the_othe
     assert (table.left_out, table.missing) == (expected.left_out, expected.missing)
 
 
+@pytest.mark.parametrize("most", [3, 8, 30])
+def test_rows_of_nobody_that_do_not_fit_into_memory_are_counted_as_such(most: int, tmp_path: Path) -> None:
+    """They are many more than fit, in whatever parts people are read, and of two files neither is cut off."""
+    folder = tmp_path / "visits"
+    folder.mkdir()
+    for number in range(2):
+        ages, people = range(20 + 30 * number, 50 + 30 * number), [f"p{number}{i}" for i in range(10)]
+        frame = pd.DataFrame({"patient": ["", "", *people[:1]] * 10, "age": [*map(str, ages)]})
+        frame["patient"] = [who and people[place % 10] for place, who in enumerate(frame["patient"])]
+        frame.to_csv(folder / f"{number}.csv", index=False)
+    table = read_table(folder, {"age": "quasi-identifier"}, person="patient", rows_per_person=2, memory=most * CELL)
+    assert (table.rows, table.left_out, table.missing) == (20, 0, 40)
+
+
 ONE = [
     ("1001", "1001.0", "1,001", " 1001", "1001 ", "+1001", "1'001", "1\u202f001", "1001\u200b", "1001,0"),
     ("P7", "P7 ", "\tP7", "P7\u00a0", "\ufeffP7"),
