@@ -40,9 +40,9 @@ _MOST_TEXT = 64_000_000
 class Job:
     """A process at work, or done.
 
-    shown: the same command for a terminal. progress: the task, how much of it is done and how much there is (0: unknown).
+    command: the same for a terminal. progress: the task, how much of it is done and how much there is (0: unknown).
     status: of the exit; None while it runs. answer: the JSON object that it printed. sentence: why it failed.
-    questions: those of a search, in the order of their bits in `answered`; None until something was found.
+    questions: those of a search. answered: a bit for each of them, in their order; None until something was found.
     """
 
     number: int
