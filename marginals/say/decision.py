@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.finding import Verdict
 from marginals.attacks import small_below
+from marginals.messages import first_few
 from marginals.names import column_name, number_of
 from marginals.say.claims import finding_sentences, sensitive_lines
 from marginals.say.table import rows_in_words
@@ -109,7 +110,8 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
 def useful_line(decision: "Decision") -> str:
     """Return how many pairs of attributes can be analysed, and of which nothing is published."""
     pairs = decision.pairs.total
-    nothing = f" Nothing of: {_few(decision.content.unpublished)}." if decision.content.unpublished else ""
+    unpublished = decision.content.unpublished
+    nothing = f" Nothing of: {first_few(unpublished, _NAMED)}." if unpublished else ""
     if not pairs:
         return f"Useful for: the counts of one column.{nothing}"
     exactly = "" if not decision.exact else f", {decision.exact:,} of them exactly"
@@ -122,7 +124,7 @@ def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
         return ""
     lost = [" by ".join(map(column_name, table.attributes)) for table in wanted if table.margin is None]
     not_lost = f"{len(wanted) - len(lost):,} of {len(wanted):,} named questions are answered by a table"
-    return f"Named: {not_lost}{f'; not {_few(lost)}' if lost else ''}."
+    return f"Named: {not_lost}{f'; not {first_few(lost, _NAMED)}' if lost else ''}."
 
 
 def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
@@ -203,7 +205,7 @@ def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
         for other in published:
             if other != name and (kind := kinds.get((name, other))):
                 by_kind.setdefault(kind, []).append(column_name(other))
-        rows.append((column_name(name), {kind: _few(names) for kind, names in by_kind.items()}))
+        rows.append((column_name(name), {kind: first_few(names, _NAMED) for kind, names in by_kind.items()}))
     return rows
 
 
@@ -216,8 +218,3 @@ def _table_row(decision: "Decision", table: "DecidedTable") -> dict[str, Any]:
         "numbers": table.numbers,
         "smallest": table.smallest,
     }
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"
