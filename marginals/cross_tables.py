@@ -138,10 +138,7 @@ def _bounds(
 
 
 def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) -> dict[str, dict[str, str]]:
-    """Return the values that share a published group with others, and that group, by attribute.
-
-    The group is that of the finest table of all attributes together: the model says the same of all values in it.
-    """
+    """Return the values that share a group of the finest table with others, and that group, by attribute."""
     covered = {}
     for attribute, level in levels.items():
         level_shown = min((margin[attribute] for margin in basis.margins if attribute in margin), default=level)

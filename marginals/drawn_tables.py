@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 Statistic = Callable[["pd.DataFrame"], Any]
 """A number, a Series or a frame of numbers, made of a table with a row for each person."""
 
-FAMILIES = ("ols", "logit", "poisson")
-"""Regressions, as statsmodels calls them."""
+FAMILIES = ("ols", "logit", "poisson")  # as statsmodels calls them
 
 _STEEPEST = 1.8  # density within a group; 2 leaves nobody at its lower end
 
@@ -65,11 +64,7 @@ def _within(
 
 
 def _slopes(labels: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]]) -> FloatArray:
-    """Differences in density between the ends of each row's label, for rows like it, by the neighbouring labels.
-
-    The density of rows with another attribute's value b is that of all rows times the share of b. Both are linear between
-    labels.
-    """
+    """Differences in density between the ends of each row's label, for rows like it, by the neighbouring labels."""
     order = np.argsort(labels.low, kind="stable")
     order = order[np.isfinite(labels.low[order]) & np.isfinite(labels.high[order])]
     place = np.full(len(labels.low), -1)
@@ -108,10 +103,7 @@ def frame_of_table(table: DrawnTable) -> "pd.DataFrame":
 def estimate(
     model: MarginalModel, function: Statistic, level: float, tables: int, seed: int
 ) -> "Answer | pd.DataFrame":
-    """Return a number of drawn tables as an answer, and a Series or a frame of numbers as a frame: value, low, high, kind.
-
-    Raises InputError where the function fails, or gives something else.
-    """
+    """Return a number of drawn tables as an answer, and a Series or a frame of numbers as a frame."""
     import pandas as pd
 
     results = [_result(function, frame_of_table(table)) for table in drawn(model, tables, seed)]
@@ -157,10 +149,7 @@ def _number(result: Any) -> float:
 
 
 def fit(model: MarginalModel, formula: str, family: str, level: float, tables: int, seed: int) -> "pd.DataFrame":
-    """Return the coefficients of a regression, fitted to drawn tables and pooled by Rubin's rules.
-
-    Raises InputError if a pair of attributes that it needs is assumed, without statsmodels, and for what is no formula.
-    """
+    """Return the coefficients of a regression, fitted to drawn tables and pooled by Rubin's rules."""
     import pandas as pd
     from scipy.stats import t
 

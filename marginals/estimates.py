@@ -262,10 +262,7 @@ MOST_ROWS = 100_000_000
 
 
 def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator", *, base_values: bool = False) -> "pd.DataFrame":
-    """Independent synthetic rows of the published attributes at their finest levels.
-
-    base_values: draw all attributes, uniformly among the base values under the published value.
-    """
+    """Independent synthetic rows at the finest published levels, or uniformly among the base values under them."""
     return _rows(model, model.draw(rows, rng), rows, rng, base_values)
 
 
@@ -277,10 +274,7 @@ def exact_rows(
     *,
     base_values: bool = False,
 ) -> "pd.DataFrame":
-    """Synthetic rows, as many as were counted, with every published count; made from these counts only.
-
-    Raises TimeOverError if no such table was found in time, TooManyCellsError if the margins are too large.
-    """
+    """Synthetic rows with every published count, made from these counts only. Raises TimeOverError or TooManyCellsError."""
     codes = possible_table(published, seed, deadline)
     if codes is None:
         raise TimeOverError(

@@ -87,10 +87,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
-    """Return a function that writes rows to a file by its suffix, or as CSV to standard output.
-
-    Raises InputError at once, before any row is drawn.
-    """
+    """Return a function that writes rows to a file by its suffix, or as CSV to standard output."""
     if path is None:
         return _print_csv
     path = path_of(path)
@@ -126,10 +123,7 @@ def _print_csv(frame: pd.DataFrame) -> None:
 
 
 def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
-    """Return published tables as frames, by the names of their files: a row for each cell, with its labels and `count`.
-
-    Labels are categories in their order. `age_number` is the middle of labels that are numbers, or ranges of them.
-    """
+    """Return published tables as frames, by the names of their files: a row for each cell, with its labels and `count`."""
     frames = {}
     for table in published.everything.tables:
         codes = dict(zip(table.attributes, table.codes))
@@ -157,10 +151,7 @@ def to_polars(published: BundleContent) -> "dict[str, polars.DataFrame]":
 
 
 def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
-    """Return a DuckDB database of the published tables, and of the levels of each attribute. database: a new file.
-
-    `levels of NAME` has a row for each base value, with columns level0, level1, ..., to join tables of different levels.
-    """
+    """Return a new DuckDB database of the published tables, and of the levels of each attribute."""
     duckdb = _loaded("duckdb", "DuckDB")
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
@@ -194,10 +185,7 @@ def _uai_text(network: Network) -> str:
 
 
 def write_uai(release: Any, path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Write the maxent distribution as a UAI file; return the variables with their labels, in the order of their numbers.
-
-    Raises InputError if it cannot be written, or if nothing is published that could be.
-    """
+    """Write the maxent distribution as a UAI file; return the variables with their labels, in the order of their numbers."""
     network = factors(release)
     if not network.labels:
         raise InputError("every attribute of the release is suppressed, so there is no network to write")

@@ -39,10 +39,9 @@ _SECONDS = 5.0  # for one attribute
 
 
 def ladder_readers(published: BundleContent, collection: Collection, truth: Table) -> tuple[FittedLevelDisclosure, ...]:
-    """Return the disclosure by published levels that are fitted to the table, if groups were merged.
+    """Return the disclosure by each attribute's finest level that was fitted to the table, if groups were merged.
 
-    It is of each attribute's finest level. If more than counts decided its levels, the finest with merged groups counts.
-    collection: the published tables over the domain of the table. truth: the table, with the names of the release.
+    If more than counts decided the levels, it is of the finest level with merged groups.
     """
     result: list[FittedLevelDisclosure] = []
     for name, ladder in truth.ladders.items():

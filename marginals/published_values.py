@@ -57,11 +57,7 @@ _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def values_meant(
     domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
 ) -> dict[str, BoolArray]:
-    """Return which base values a condition means, by attribute, shape (size(0),).
-
-    of_table: as for `meanings`. Raises InputError as it does, and UnjudgedError if some value is not decided. Only a count
-    has bounds with and without such rows.
-    """
+    """Return the base values that a condition means. Raises UnjudgedError if some value is not decided."""
     by_attribute = meanings(domain, finest_levels, where, of_table=of_table)
     for attribute, meaning in by_attribute.items():
         labels = domain.hierarchy(attribute).labels[0]
@@ -95,9 +91,7 @@ def meanings(
 ) -> dict[str, Meaning]:
     """Return the base values that a condition means, and those for which it is not decided, by attribute.
 
-    of_table: whether base values are those of a table: their numbers are exact, whatever labels are above. words: the
-    meanings of labels by attribute, which a condition may name in their place. Raises InputError, naming the attribute, for
-    unknown attributes, labels and ranges, for conditions that exclude each other, and for one on several attributes.
+    of_table: whether base values are those of a table, with exact numbers. words: meanings of labels.
     """
     values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
@@ -114,10 +108,7 @@ _CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribut
 
 
 def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
-    """Return the base values that a condition means, as far as the labels of a domain decide it.
-
-    Raises InputError for a text that is no condition.
-    """
+    """Return the base values that a condition means, as far as the labels of a domain decide it."""
     values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
     formula = values.parsed(text)
     result: dict[str, Meaning] = {}
@@ -275,10 +266,7 @@ def _digits(number: float) -> str:
 def matched_levels(
     part: Hierarchy, full: Hierarchy, fits: Callable[[int, int], bool] = lambda _level, _place: True
 ) -> tuple[int, ...] | None:
-    """Return the finest levels of a full hierarchy with the labels and groups of each level of a part; None without one.
-
-    fits: a further test of a level of the part and one of the full hierarchy.
-    """
+    """Return the finest levels of a full hierarchy with the labels and groups of each level of a part; None without one."""
     places: list[int] = []
     for level in range(part.height):
         matching = (
@@ -449,10 +437,7 @@ class Part:
         return self.text
 
     def values(self, domain: Domain) -> Mapping[str, BoolArray]:
-        """Return which base values are meant, by attribute: shape (size(0),).
-
-        Raises InputError, naming the attribute, if the condition is not decided for each value of each attribute.
-        """
+        """Return which base values are meant, by attribute: shape (size(0),). Raises InputError if some are not decided."""
         try:
             return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
         except UnjudgedError as error:
@@ -483,10 +468,7 @@ class Part:
 
 
 def inside_all(parts: Collection[Part]) -> Narrowing:
-    """Return a function that leaves out the cells of a meet that lie outside of a part.
-
-    Only one of the two releases counts anybody there.
-    """
+    """Return a function that leaves out cells outside of a part, where only one of two releases counts anybody."""
 
     def narrowed(meet: Meet) -> Meet:
         # A label can stand for two values: with rows in the one release, and in the other.

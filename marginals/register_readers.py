@@ -45,10 +45,7 @@ class RegisterReaders:
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:
-    """Return the beliefs about each published sensitive attribute, from the files if these decide it.
-
-    truth: the published table; with it the joint classes of several tables are known. Raises InputError for another one.
-    """
+    """Return the beliefs about each published sensitive attribute, from the files if these decide it."""
     collection = published.collection
     if truth is not None:
         over, truth = over_table(published, truth)
