@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from checks.changes import Meet, Narrowing
-from marginals.arguments import elements_of, require
+from marginals.arguments import require
 from marginals.conditions import (
     AmbiguousWordError,
     Choice,
@@ -54,23 +54,6 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
 _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def values_meant(
-    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
-) -> dict[str, BoolArray]:
-    """Return the base values that a condition means. Raises UnjudgedError if some value is not decided."""
-    by_attribute = meanings(domain, finest_levels, where, of_table=of_table)
-    for attribute, meaning in by_attribute.items():
-        labels = domain.hierarchy(attribute).labels[0]
-        if meaning.cut.any():
-            raise InputError(
-                f"a range cuts through the value {labels[int(meaning.cut.argmax())]!r} of {attribute!r}. Give it the ends "
-                "of published values, or ask count() or mean(), whose bounds hold with these rows and without"
-            )
-        if meaning.unjudged.any():
-            raise unjudged_error(attribute, [labels[code] for code in np.flatnonzero(meaning.unjudged)])
-    return {attribute: meaning.surely for attribute, meaning in by_attribute.items()}
-
-
 def unjudged_error(attribute: str, values: Sequence[str]) -> UnjudgedError:
     """Return the refusal of an answer that would leave out rows with these values."""
     number = "1 value" if len(values) == 1 else f"{len(values):,} values"
@@ -98,13 +81,8 @@ def meanings(
         read: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
         rest = {name: value for name, value in where.items() if name not in read}
         return read | values.meanings(formula_of(rest)) if rest or not read else read
-    conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
-    for condition in conditions:
-        require(condition, str, "a condition", _CONDITIONS)
+    conditions = [where] if isinstance(where, str) else where
     return values.meanings(Conjunction(tuple(map(values.parsed, conditions))))
-
-
-_CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribute, {"sex": "Female"}'
 
 
 def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
@@ -439,17 +417,22 @@ class Part:
     def values(self, domain: Domain) -> Mapping[str, BoolArray]:
         """Return which base values are meant, by attribute: shape (size(0),). Raises InputError if some are not decided."""
         try:
-            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
-        except UnjudgedError as error:
-            raise InputError(
-                f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers. List those "
-                "that stand for no value under data.missing, or name the values of the part with | between"
-            ) from None
+            by_attribute = meanings(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
         except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
             raise InputError(
                 f"{self.text!r} names a value that {error.attribute!r} does not have; write it as the column or its "
                 "hierarchy does, numbers as a range"
             ) from None
+        for name, meaning in by_attribute.items():
+            if meaning.cut.any():
+                value = domain.hierarchy(name).labels[0][int(meaning.cut.argmax())]
+                raise InputError(f"a range cuts through the value {value!r} of {name!r}; give it the ends of values")
+            if meaning.unjudged.any():
+                raise InputError(
+                    f"{self.text!r} cannot be judged of some values of {name!r}, which are no numbers. List those that "
+                    "stand for no value under data.missing, or name the values of the part with | between"
+                )
+        return {name: meaning.surely for name, meaning in by_attribute.items()}
 
     def excluding(self, counted: ContingencyTable) -> str | None:
         """Return the attribute of a value that the condition excludes and a table counts; None if labels tell of none.
