@@ -139,19 +139,6 @@ def test_the_report_says_how_sure_the_classes_make_and_how_much_is_certain(tmp_p
     assert guesses.index("gout, 40.0% of everybody: of the 1 surest guess") < guesses.index("flu, 60.0% of everybody")
 
 
-def test_what_is_certain_is_counted(tmp_path: Path) -> None:
-    """Only women have gout, so town, sex and gout are determined together; of flu the oaks have at least 2 f and 5 m."""
-    rows = [("oak", "flu", "f")] * 6 + [("oak", "flu", "m")] * 5 + [("elm", "flu", "m")] * 4
-    rows += [("elm", "gout", "f")] * 3 + [("bay", "gout", "f")] * 4
-    write_margins(table_of(rows), [BY_TOWN, BY_SEX], tmp_path / "release", [KLink(4)])
-    found = attacked(tmp_path / "release")["certain"]["ill"]
-    # ill 2; town and ill 4; sex and ill 3; all three 2. Of the 15 with flu 11 are oaks, 6 women and 9 men.
-    certain = {"attributes": 3, "determined": 11, "exists": 13, "small": 2, "undecided": 0, "unread": 0}
-    assert {name: found[name] for name in certain} == certain
-    worst = {"values": {"town": "elm", "ill": "gout"}, "levels": {"town": 0, "ill": 0}, "rows": 3}
-    assert found["worst"] == worst
-
-
 @pytest.mark.parametrize(
     "claims",
     [

@@ -105,18 +105,6 @@ def test_many_people_who_come_are_shown(tmp_path: Path) -> None:
     assert "1 and 2" in output("ledger", tmp_path / "ledger")
 
 
-def test_of_a_table_that_was_rebuilt_only_what_is_safe_is_shown(tmp_path: Path) -> None:
-    """All rows are new: many of them in a table of many, of a small one nearly none."""
-    publish(FIRST, tmp_path, "one")
-    for name, rebuilt in (("two", people(7, 2000)), ("three", people(8, 30))):
-        later = publish(rebuilt, tmp_path, name)
-        assert later.steward.waiting.left > 0
-    told = listed(tmp_path / "ledger")["pairs"]
-    assert all(pair["ok"] for pair in told)
-    assert any(pair["came"] or pair["left"] for pair in told)
-    assert marginals.verify(*(tmp_path / name for name in ("one", "two", "three"))).ok
-
-
 def test_values_that_the_first_release_did_not_know_are_told_and_wait(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     new = people(3, 300).assign(ill="gout or worse")
@@ -322,12 +310,6 @@ def test_what_others_were_made_beside_counts_for_good(tmp_path: Path) -> None:
     assert "release 2 counts for good" in output("ledger", tmp_path / "ledger", "--settle", "2", "not-out", status=2)
     listed(tmp_path / "ledger", "--settle", "2", "out")
     assert outs(tmp_path / "ledger") == [True, True, True]
-
-
-def test_the_first_release_can_be_settled_too(tmp_path: Path) -> None:
-    interrupted(FIRST, tmp_path, "one")
-    assert listed(tmp_path / "ledger", "--settle", "1", "not-out")["releases"] == []
-    publish(FIRST, tmp_path, "one")
 
 
 def test_an_entry_that_is_not_what_was_written_is_no_ground_for_a_release(

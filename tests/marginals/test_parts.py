@@ -11,7 +11,6 @@ import pytest
 import marginals
 from command_line import run
 from marginals import InputError
-from marginals.errors import NothingPublishableError
 
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
 ATTRIBUTES = {
@@ -132,11 +131,6 @@ def test_parts_of_the_same_size_are_not_taken_for_one_table(tmp_path: Path) -> N
     assert marginals.verify(tmp_path / "women", tmp_path / "a").checks[-1].criterion == "difference"
 
 
-def test_a_part_of_few_people_is_not_published() -> None:
-    with pytest.raises(NothingPublishableError):
-        marginals.publish(table(people(9), "ward == 'a'"), POLICY)
-
-
 def test_a_part_that_no_margin_of_the_ledger_tells_is_refused(tmp_path: Path) -> None:
     policy = replace(POLICY, must_not_publish=[{"sex": 0}])
     marginals.publish(table(people(300)), policy, ledger=tmp_path / "ledger").write(tmp_path / "all")
@@ -168,14 +162,6 @@ def test_missing_values_and_people_are_settled_before_the_part() -> None:
     assert (first.rows, first.missing, first.whole.rows, first.whole.most_rows_of_a_person) == (2, 1, 3, 1)
     several = table(frame, "age >= 30", person="id", rows_per_person=2)
     assert (several.rows, several.whole.rows, several.most_rows_of_a_person) == (4, 5, 2)
-
-
-def test_a_file_and_a_frame_have_the_same_part(tmp_path: Path) -> None:
-    people(200).to_csv(tmp_path / "people.csv", index=False)
-    where = marginals.Part("ward in a|b")
-    one, other = (marginals.read_table(s, ATTRIBUTES, where=where) for s in (people(200), tmp_path / "people.csv"))
-    assert list(one.counts.cells()) == list(other.counts.cells())
-    assert list(one.whole.counts.cells()) == list(other.whole.counts.cells())
 
 
 def test_rows_one_by_one_are_refused() -> None:

@@ -2,7 +2,6 @@
 
 import re
 from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 import marginals
 from command_line import output
 from marginals import InputError
-from marginals.conditions import Range, UnjudgedError, Where
+from marginals.conditions import UnjudgedError, Where
 from marginals.published_values import CountedHierarchy, matched_levels, meanings, values_meant
 from models import CountArray, Domain, Hierarchy
 from strategies import hierarchies
@@ -218,25 +217,6 @@ def test_ranges_of_numbers_with_decimals_are_exact(condition: str, labels: list[
             bands_meant(condition)
     else:
         assert bands_meant(condition) == labels
-
-
-quarters = st.integers(-8, 8).map(lambda n: Decimal(n) / 4)
-some_ranges = st.builds(Range, quarters, quarters, st.booleans(), st.booleans())
-
-
-@given(some_ranges, some_ranges)
-def test_ranges_meet_and_hold_each_other_as_their_numbers_do(one: Range, other: Range) -> None:
-    """Ends are quarters, so eighths stand for all that lies between."""
-
-    def numbers_in(numbers: Range) -> set[Fraction]:
-        line = (Fraction(n, 8) for n in range(-20, 21))
-        above = {n for n in line if n > numbers.low or (n == numbers.low and numbers.with_low)}
-        return {n for n in above if n < numbers.high or (n == numbers.high and numbers.with_high)}
-
-    assert one.is_empty == (not numbers_in(one))
-    assert one.meets(other) == bool(numbers_in(one) & numbers_in(other))
-    if not other.is_empty:
-        assert one.holds(other) == (numbers_in(other) <= numbers_in(one))
 
 
 def cut(hierarchy: Hierarchy, counts: CountArray, levels: list[int]) -> CountedHierarchy:

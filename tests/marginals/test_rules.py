@@ -202,12 +202,6 @@ def test_kinds_need_every_value_to_be_a_number() -> None:
             hidden(frame, "x > 1")
 
 
-@pytest.mark.parametrize("word", [" or ", " | "])
-def test_long_alternatives_are_no_deep_ones(word: str) -> None:
-    frame = pd.DataFrame({"a": range(0, 1800, 2)})
-    assert sum(hidden(frame, word.join(f"(a == {number})" for number in range(900)))) == 450
-
-
 DIAGNOSES = {"Asthma": "lungs", "Flu": "lungs", "Gout and pain": "joints", "A|B": "other", "it's": "other"}
 ASKED = {
     "age": marginals.Attribute("quasi-identifier", Hierarchy.from_intervals(["20", "59"], [10, 20]), labels="public"),
@@ -280,26 +274,6 @@ def test_two_spellings_of_a_condition_select_the_same_rows(
     except marginals.InputError as error:  # a query for no value is refused, a rule for nobody is not
         assert re.search("meets all conditions|lies in the range", str(error))  # noqa: PT017
         assert "meets all" not in str(error) or not any(chosen)  # noqa: PT017
-
-
-SPELLINGS = [
-    ("band in 0-19", "band in ['0-9', '10-19']"),
-    ("band=20+", "band == '20+'"),
-    ("note=yes|no", "note in ['yes', 'no']"),
-    ("note='absent'", "note == 'absent'"),
-    ("age in 81-120", "age > 80"),
-    ("age in 0-99999999999999999999", "age >= 0"),
-    ("(age=20-29) | (note=yes)", "age < 30 or note == 'yes'"),
-    ("not (diagnosis=lungs or age=30)", "not (diagnosis in ['Asthma', 'Flu'] or age == 30)"),
-    ({"age": ["20-29", 31], "note": "yes"}, "(age < 30 or age == 31) and note == 'yes'"),
-    (["age in 20-29", "note=yes"], "age < 30 and note == 'yes'"),
-    ("diagnosis=Gout and pain and age > 30", "diagnosis == 'Gout and pain' and age > 30"),
-]
-
-
-@pytest.mark.parametrize(("condition", "rule"), SPELLINGS)
-def test_a_rule_takes_the_notation_of_queries(condition: object, rule: str) -> None:
-    assert by_rule(condition) == by_rule(rule)
 
 
 @pytest.mark.parametrize(
@@ -446,21 +420,6 @@ def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
         assert run("disclose", disclosing(tmp_path, HIDE_AGE), "--out", pipe).exit_code == 0
         assert read.result(timeout=60).startswith("age,")
     assert pipe.is_fifo()
-
-
-@pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_files_of_a_folder_are_one_table_and_an_empty_text_can_be_a_value(ending: str, tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    frame = FRAME.assign(illness=["flu", "", "?", "cyst"])
-    for number, part in enumerate((frame[:2], frame[2:])):
-        path = tmp_path / "tables" / f"{number}.{ending}"
-        part.to_csv(path, index=False) if ending == "csv" else part.to_parquet(path)
-    config = disclosing(tmp_path, HIDE_AGE + "condition = \"illness == '' or id > 3\"\n", "tables")
-    config.write_text(config.read_text().replace("[attributes.illness]\n", "[attributes.illness]\nmarks = []\n"))
-    result = run("disclose", config, "--out", tmp_path / "out.csv", "--json")
-    assert json.loads(result.stdout) == {"out": str(tmp_path / "out.csv"), "rows": 3}
-    told = pd.read_csv(tmp_path / "out.csv", dtype=str, keep_default_na=False)
-    assert sorted(told.to_numpy().tolist()) == [["*", ""], ["*", "cyst"], ["23", "flu"]]
 
 
 @pytest.mark.parametrize(

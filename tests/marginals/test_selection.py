@@ -193,16 +193,6 @@ def test_a_category_without_rows_is_no_value():
     assert model.fitted["age"].cat.categories.tolist() == ["young", "middle", "old"]
 
 
-def test_a_value_of_a_table_without_rows_is_no_value():
-    frame = survey().astype({"age": str}).query("age != 'middle'")
-    hierarchy = marginals.Hierarchy.from_rows([[age, "*"] for age in ("young", "middle", "old")])
-    attribute = marginals.Attribute("quasi-identifier", hierarchy=hierarchy)
-    read = marginals.read_table(frame, {name: attribute if name == "age" else "quasi-identifier" for name in frame})
-    with pytest.warns(marginals.errors.DataWarning, match="1 of age"):
-        model = marginals.select(read)
-    assert model.degrees_of_freedom == marginals.select(frame).degrees_of_freedom
-
-
 def test_dropped_rows_are_warned_of_with_the_columns_that_lack_a_value():
     frame = survey()
     frame.loc[:9, "smokes"] = None

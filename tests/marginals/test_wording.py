@@ -21,7 +21,7 @@ from marginals.names import (
 )
 from marginals.say.claims import claim_meaning
 from marginals.say.steward import removed_in_words, search_line
-from models import Collection, Domain, Hierarchy, JunctionTree, MarginalModel, SearchResult, mutual_information
+from models import Collection, Domain, Hierarchy, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
 from project import ROOT
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, domains, shape_cube
@@ -84,21 +84,6 @@ def test_two_levels_of_one_name_group_the_values_alike(domain: Domain, attribute
         for level in range(hierarchy.height):
             name = level_name(attribute, hierarchy, level)
             assert size_of.setdefault(name, hierarchy.size(level)) == hierarchy.size(level)
-
-
-def test_an_attribute_can_be_independent_of_others_given_its_own_coarser_level():
-    domain = Domain.of({"age": Hierarchy.from_intervals(["20", "39"], [10]), "sex": Hierarchy.flat(["f", "m"])})
-    masks = [domain.mask({"age": 0}), domain.mask({"age": 1, "sex": 0})]
-    assert independences_in_words(JunctionTree.of(domain, masks)) == (
-        "Given age in 10-year bands, age in single years is independent of sex.",
-    )
-
-
-def test_two_parts_of_several_attributes():
-    domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in "abcde"})
-    tree = JunctionTree.of(domain, [0b00111, 0b11100])
-    assert independences_in_words(tree) == ("Given c, a and b are jointly independent of d and e.",)
-    assert independences_in_words(JunctionTree.of(domain, [0b11111])) == ()
 
 
 @pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))

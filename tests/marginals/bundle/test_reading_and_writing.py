@@ -34,11 +34,6 @@ def test_reading_gives_back_what_was_written(small_release: Release, bundle: Pat
     assert opened.verify().ok
 
 
-def test_the_same_release_is_the_same_bytes(small_release: Release, bundle: Path, tmp_path: Path) -> None:
-    small_release.write(tmp_path / "two")
-    assert contents(tmp_path / "two") == contents(bundle)
-
-
 def test_what_a_disk_keeps_otherwise_than_it_was_written_takes_no_place(
     small_release: Release, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ from html_pages import Page
 from marginals import Imprint
 from marginals.errors import BundleError
 from marginals.example import table
-from small_release import write_config
 from written_bundles import DESCRIPTOR, change_package
 
 
@@ -105,10 +104,3 @@ def test_an_imprint_is_in_the_bundle_the_report_and_the_citation(tmp_path: Path)
     change_package(folder, lambda package: package["release"].update(imprint={"publisher": ["Ulm"]}))
     with pytest.raises(BundleError, match=r"release\.imprint: release\.publisher"):
         marginals.open_release(folder)
-
-
-def test_a_config_says_the_imprint(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    said = '[release]\ntitle = "Falls on ward <5>"\npublisher = "Ulm"\nlicence = "CC0-1.0"\n'
-    config.write_text(said + config.read_text())
-    assert marginals.read_config(config).imprint == Imprint("Falls on ward <5>", publisher="Ulm", licence="CC0-1.0")

@@ -92,13 +92,6 @@ def test_a_claim_that_several_bundles_make_is_checked_once(tmp_path: Path) -> No
     assert [check.parameters["k"] for check in verified(*folders).checks[1:]] == [3, 1, 2]
 
 
-def test_the_files_of_all_bundles_are_in_order_if_nothing_is_said(three: list[Path]) -> None:
-    verification = verified(*three)
-    assert verification.ok
-    assert verification.checks[0].note == ""
-    assert [check.parameters.get("k") for check in verification.checks] == [None, 1, 2, 3]
-
-
 def add_rows(folder: Path) -> None:
     (folder / "marginals" / "rows.csv").write_text("name,ill\nann,flu\n")
 
@@ -306,14 +299,6 @@ def test_names_that_two_releases_give_to_other_columns_are_no_pass(tmp_path: Pat
     changed = verified(*folders).checks[-1]
     assert (changed.criterion, changed.verdict) == ("difference", UNDECIDED)
     assert "'job' and 'town'" in changed.note
-
-
-def test_all_columns_that_fit_are_named(tmp_path: Path) -> None:
-    rows = pd.DataFrame({"a": ["y", "n", "n"] * 20, "b": ["n", "y", "n"] * 20, "c": ["n", "n", "y"] * 20})
-    table = marginals.read_table(rows, dict.fromkeys(rows, "quasi-identifier"))
-    folders = [write_margins(table, [dict.fromkeys(names, 0)], tmp_path / names, (KLink(1),)) for names in ("ab", "c")]
-    note = next(check.note for check in verified(*folders).checks if check.criterion == "composition")
-    assert "'a' and 'c', 'b' and 'c'" in note
 
 
 def test_releases_that_contradict_each_other_are_of_two_tables_however_they_generalize(tmp_path: Path) -> None:

@@ -69,12 +69,6 @@ def test_each_kind_of_column_is_guessed(name: str, values: Sequence[object], exp
     assert found["role"] == expected.get("role", "quasi-identifier")
 
 
-def test_how_many_values_are_rare_is_said_and_may_be_chosen() -> None:
-    values = ["a"] * 50 + ["b"] * 12 + ["c"] * 3 + ["d"] * 2
-    assert "2 are rare" in guessed("kind", values)["why"]
-    assert "none of them rare" in guessed("kind", values, "--rare", 2)["why"]
-
-
 CELLS = {
     "text": st.sampled_from(["north", "south", "east", "w;est", 'q"uote', "#x", "'y'", "Ünï 🙂", "*", "Other values"]),
     "number": st.integers(-30, 3000).map(str),

@@ -40,34 +40,6 @@ def test_a_release_keeps_min_cell_in_every_cell_and_everybody_can_check_that(con
     assert "set disease aside" not in (out / "report.html").read_text(encoding="utf-8")
 
 
-def test_verify_checks_min_cell_of_any_release_and_names_the_smallest_cell(config: Path, tmp_path: Path) -> None:
-    config.write_text(CONFIG)
-    out = tmp_path / "release"
-    run("publish", config, "--out", out)
-    smallest = min(pd.read_csv(file)["count"].min() for file in (out / "marginals").glob("*.csv"))
-    assert run("verify", out, "--check", f"min-cell={smallest}").exit_code == 0
-    failed = run("verify", out, "--check", f"min-cell={smallest + 1}", "--json")
-    check = json.loads(failed.stdout)["checks"][1]
-    assert (failed.exit_code, check["verdict"], check["worst"]["count"]) == (1, "fails", smallest)
-
-
-def test_attackers_find_no_small_count_and_conclude_nothing_that_is_not_known(config: Path, tmp_path: Path) -> None:
-    out = tmp_path / "release"
-    run("publish", config, "--out", out)
-    attacks = marginals.attack(out)
-    assert attacks.certain["disease"].is_complete
-    assert attacks.certain["disease"].small == 0
-    assert (attacks.minimality.refusals.small, attacks.minimality.refusals.values) == ((), ())
-
-
-def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> None:
-    rare = read_table(
-        pd.concat([frame, frame[frame["diagnosis"] == "Gout"].head(2).assign(diagnosis="Mumps")]), attributes
-    )
-    release = marginals.publish(rare, Policy(min_cell=5, base="none", diversity="none"))
-    assert "fewer than 5 rows, the rarest few" in release.steward.unpublished["diagnosis"]
-
-
 def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> None:
     assessed = run("assess", config, "--json")
     checks = {check["criterion"]: check["verdict"] for check in json.loads(assessed.stdout)["checks"]}

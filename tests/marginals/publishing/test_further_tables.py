@@ -101,17 +101,6 @@ def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
         marginals.publish(table, policy, ledger=tmp_path / "ledger")
 
 
-def test_further_tables_have_k_rows_in_each_class_and_show_nothing_sensitive(release: Release) -> None:
-    further = further_margins(release)
-    for margin in further:
-        assert "ill" not in margin
-        cells = release.published.everything.cube.table(release.domain.mask(margin))
-        assert cells.counts.min() >= 10
-    assert {margin for margin in release.published.everything.margins if "ill" in margin}.isdisjoint(further)
-    assert release.published.collection.is_decomposable
-    assert not release.published.everything.is_decomposable
-
-
 def test_all_claims_are_proven_from_the_files(release: Release, tmp_path: Path) -> None:
     release.write(tmp_path / "release")
     verified = marginals.verify(tmp_path / "release")
@@ -355,37 +344,6 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
         count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
         assert count.exact
         assert count.value == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
-
-
-def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: pd.DataFrame, release: Release) -> None:
-    assert release.supports(["b", "c", "d"]).assumed == (("b", "c", "d"),)
-    with pytest.warns(marginals.errors.AssumptionWarning, match="b, c and d|tables of fewer"):
-        told = release.table(["b", "c"], "d").value.unstack(fill_value=0)
-    fitted = told.groupby("b", observed=True).sum().to_numpy()
-    np.testing.assert_allclose(fitted, pd.crosstab(frame["b"], frame["d"]).to_numpy(), rtol=1e-3)
-
-
-@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
-def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) -> None:
-    for chosen in combinations([*NAMES, "ill"], 3):
-        counted = frame.groupby(list(chosen)).size()
-        bounds = release.table(list(chosen), bounds=True)
-        for cell, own in bounds.iterrows():
-            assert own["lower"] <= counted.get(cell, 0) <= own["upper"]
-    estimate = release.count({"b": "1", "c": "2", "d": "0"})
-    assert estimate.lower <= len(frame.query("b == '1' and c == '2' and d == '0'")) <= estimate.upper
-
-
-@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
-def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Release) -> None:
-    rows = 200_000
-    drawn = release.rows(rows, seed=1)
-    for pair in combinations(NAMES, 2):
-        shares = pd.crosstab(drawn[pair[0]], drawn[pair[1]]).to_numpy() / rows
-        counted = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
-        assert np.abs(shares - counted).sum() / 2 < 0.01
-    assert len(release.rows(0)) == 0
-    assert len(release.rows(5, seed=2, base_values=True)) == 5
 
 
 def test_pairs_come_nearer_to_the_data(table: Table, steward: StewardReport, release: Release) -> None:

@@ -207,17 +207,6 @@ def test_a_notebook_shows_the_published_tables_with_their_smallest_counts() -> N
         assert f"<td>{table.margin}</td><td>{len(table)}</td><td>{table.counts.min()}</td>" in shown
 
 
-def test_rows_have_numbers_beside_labels_without_an_upper_end() -> None:
-    """Labels such as 65 and over were counted at a negative place, and no rows came."""
-    ages = np.repeat(["18-24", "25-64", "65 and over"], 20)
-    table = marginals.read_table(
-        pd.DataFrame({"age": ages, "sex": ["f", "m"] * 30}), dict.fromkeys(["age", "sex"], "quasi-identifier")
-    )
-    rows = marginals.publish(table, marginals.Policy(k_link=5)).release.rows()
-    assert set(rows.age_number[rows.age == "65 and over"]) == {65.0}
-    assert rows.age_number[rows.age == "25-64"].between(25, 64).all()
-
-
 def test_a_condition_has_as_many_terms_as_somebody_writes() -> None:
     whole = marginals.example.release
     for mark in "|&":

@@ -230,10 +230,3 @@ def test_hardly_any_record_is_taken_for_a_header(name: str, tmp_path: Path) -> N
         rows = pd.concat([frame.iloc[[first]], frame.drop(index=first)])
         refused += is_taken_for_a_record(rows.to_csv(index=False, header=False), tmp_path)
     assert refused == 30
-
-
-@pytest.mark.data
-def test_adult_has_a_header_and_none_without_it(shared_data: Path, tmp_path: Path) -> None:
-    lines = (shared_data / "adult" / "adult.csv").read_text().splitlines(keepends=True)[:10_000]
-    assert not is_taken_for_a_record("".join(lines), tmp_path)
-    assert is_taken_for_a_record("".join(lines[1:]), tmp_path)
