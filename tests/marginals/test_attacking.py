@@ -104,41 +104,6 @@ def test_a_truth_of_other_people_is_refused_without_a_word_about_them(tmp_path: 
         assert not any(value in result.stderr for value in ("oak", "elm", "flu", "scurvy"))
 
 
-def test_the_report_says_how_sure_the_classes_make_and_how_much_is_certain(tmp_path: Path) -> None:
-    """A junction tree: n(wood, ill) n(ill, sex) / n(ill) rows are expected of each cell; no count is certain here."""
-
-    def cards(name: str, rows: list[tuple[str, str, str]], *margins: dict[str, int]) -> list[str]:
-        write_margins(table_of(rows), margins, tmp_path / name)
-        items = Page((tmp_path / name / "report.html").read_bytes()).texts("li")
-        begins = ("Readers who learn across classes, of ill", "ill: Of the")
-        return [text for begin in begins for text in items if text.startswith(begin)]
-
-    rows = random_rows(1, 200)
-    frame = pd.DataFrame(rows, columns=["town", "ill", "sex"])
-    frame["town"] = frame["town"].map({"oak": "wood", "elm": "wood", "bay": "sea"})
-    by_town, by_sex = (pd.crosstab(frame["ill"], frame[name]) for name in ("town", "sex"))
-    guesses, certain = cards("a", rows, BY_WOOD, BY_SEX)
-    for ill, held in frame["ill"].value_counts().items():
-        classes = [by_town[town] * by_sex[sex] / frame["ill"].value_counts() for town, sex in product(by_town, by_sex)]
-        left, right = 20.0, 0.0
-        for of in sorted(classes, key=lambda of: -of[ill] / of.sum()):
-            right += min(left, of.sum()) * of[ill] / of.sum()
-            left -= min(left, of.sum())
-        said = f"{ill}, {held / 200:.1%} of everybody: of the 20 surest guesses {right / 20:.1%} would be right"
-        assert said in guesses
-    assert (
-        "Of the 8 possible combinations of town in 2 groups, sex and ill, readers can determine the count of none"
-        in certain
-    )
-    few = [("oak", "flu", "f"), ("oak", "gout", "m"), ("elm", "gout", "f")] + [("bay", "flu", "f")] * 2
-    guesses, certain = cards("b", few, BY_WOOD)
-    assert (
-        "Of the 3 possible combinations of town in 2 groups and ill, readers can determine the count of 3," in certain
-    )
-    # The most frequent value comes last, though by the sea all have it.
-    assert guesses.index("gout, 40.0% of everybody: of the 1 surest guess") < guesses.index("flu, 60.0% of everybody")
-
-
 @pytest.mark.parametrize(
     "claims",
     [

@@ -168,18 +168,6 @@ def test_commands_publish_verify_assess_and_attack_with_what_is_installed(packag
 
 
 @pytest.mark.usefixtures("installed_here")
-def test_the_window_uses_what_is_installed(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-    pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-    from window_clients import browsing
-
-    monkeypatch.chdir(config.parent)
-    with browsing(config) as browser:
-        assert "The release is written to the folder release" in browser.publish()
-    assert marginals.open_release(config.parent / "release").verify().ok
-
-
-@pytest.mark.usefixtures("installed_here")
 def test_python_takes_the_same_names() -> None:
     policy = marginals.Policy(k_link=4, diversity="toy-capped:3/4", strategy="toy-search", objective="toy-score")
     publication = marginals.publish(table, policy)

@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import math
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -140,14 +139,6 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     assert marginals.attack(tmp_path / "one", tmp_path / "two").changes[0].assumption
     reports = {name: (tmp_path / name / "report.html").read_text() for name in releases}
     assert ["readers who know that people come and go" in page for page in reports.values()] == [True, True, False]
-
-
-def test_turnover_is_known_of_two_releases_where_both_say_so(tmp_path: Path) -> None:
-    marginals.publish(read(FIRST), replace(POLICY, turnover="known"), ledger=tmp_path / "mixed").write(
-        tmp_path / "known"
-    )
-    marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "mixed").write(tmp_path / "unknown")
-    assert [pair["turnover_known"] for pair in listed(tmp_path / "mixed")["pairs"]] == [False]
 
 
 def _an_older_head(ledger: Path) -> None:
@@ -373,45 +364,3 @@ def test_the_limit_makes_the_first_release_of_a_ledger_coarser_and_no_other(
     assert few.model.information < plain.model.information
     with pytest.raises(NothingPublishableError, match=r"more than 0\.1 percent"):
         marginals.publish(table, replace(policy, max_waiting=0.001), ledger=tmp_path / "none")
-
-
-def ledger_people(rows: int, more: float) -> pd.DataFrame:
-    """Of old people more are ill, by so much; two in a thousand of the ill have what can be shown with others only."""
-    rng = np.random.default_rng(0)
-    age = rng.integers(18, 90, rows)
-    ill = np.where(
-        rng.random(rows) < 0.1 + more * (age > 60),
-        rng.choice(["flu", "gout", "rare"], rows, p=[0.6, 0.398, 0.002]),
-        "none",
-    )
-    town, job = rng.choice(list("abcdef"), rows), rng.choice(["cook", "driver", "nurse"], rows)
-    return pd.DataFrame({"age": age.astype(str), "town": town, "job": job, "ill": ill})
-
-
-@pytest.mark.parametrize("more", [0.1, 0.4])
-def test_what_is_compared_shows_of_the_sensitive_column_what_may_be_published(tmp_path: Path, more: float) -> None:
-    """It showed an illness that no release may show."""
-    fitted = marginals.Attribute("quasi-identifier", ladder="fitted")
-    attributes = {
-        "age": fitted,
-        "town": fitted,
-        "job": "quasi-identifier",
-        "ill": marginals.Attribute("sensitive", ladder="fitted"),
-    }
-    counted = marginals.read_table(ledger_people(1500, more), attributes, k=10)
-    policy = marginals.Policy(k_link=10, min_cell=3, diversity="recursive:3,2", base="none", time_limit=10)
-    made = marginals.publish(counted, policy, ledger=tmp_path / "ledger")
-    cells, hierarchy = counted.base_counts, counted.domain.hierarchy("ill")
-    shares = cells.counts / cells.total
-    flat = sum(math.log(counted.domain.hierarchy(name).size(0)) for name in counted.quasi_identifiers)
-    allowed = [math.log(hierarchy.size(0))]  # of nothing that is shown
-    for level in range(hierarchy.height):
-        codes = hierarchy.lift(0, level)[cells.column("ill", 0)]
-        rows = np.bincount(codes, weights=cells.counts, minlength=hierarchy.size(level))
-        if rows.min() >= 10 and 3 * (rows.sum() - rows.max()) > rows.max():
-            even = rows[codes] / cells.total / hierarchy.leaf_counts(level)[codes]
-            allowed.append(-float((shares * np.log(even)).sum()))
-    expected = float((shares * np.log(shares)).sum()) + flat + min(allowed)
-    assert made.steward.kl_suppressed == pytest.approx(expected)
-    if not made.release.published.collection.shows("ill"):
-        assert all(claim.about != "ill" for claim in made.release.published.claims)

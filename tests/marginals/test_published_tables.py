@@ -152,32 +152,6 @@ WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tP
 """In the shape of an export of CDC WONDER; the counts are made up."""
 
 
-def test_exports_with_codes_rates_and_notes_below(tmp_path: Path) -> None:
-    table = guessed_table(tmp_path, WONDER, "wonder.txt")
-    assert (table["attributes"], table["count"]) == (["County", "Gender"], "Deaths")
-    assert table["ignore"] == ["Notes", "County Code", "Gender Code", "Population", "Crude Rate"]
-    assert proven(audit(tmp_path / "wonder.txt"))["Adams", "Male"] == (7, 7)
-
-
-def test_a_table_behind_a_cover_sheet_with_titles_and_notes(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for cover in (["Deaths registered 2025"], ["Published", 2026]):
-        book.active.append(cover)
-    sheet = book.create_sheet("Table 1")
-    title, note, source = (
-        "Table 1: deaths by area and sex",
-        "Notes: c is a confidential count",
-        "Source: civil registers",
-    )
-    rows = [["Area", "Female", "Male", "Total"], ["Ulm", 12, "c", 30], ["Linz", "c", 14, 15], ["Total", 13, 32, 45]]
-    for row in ([], [title], [], *([*row, None] for row in rows), [], [note], [source]):
-        sheet.append([None, *row] if row else [])
-    book.save(tmp_path / "deaths.xlsx")
-    found = audit(tmp_path / "deaths.xlsx")
-    assert proven(found) == {("Ulm", "Male"): (18, 18), ("Linz", "Female"): (1, 1)}
-
-
 @pytest.mark.parametrize("last", ["Graz,,", "a) Graz,,", "Graz,*,c", "Notes,*,*"])
 def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> None:
     """To lose a value would make the total look like the sum of the others."""
@@ -413,13 +387,6 @@ def test_a_step_of_protection_is_asked_only_without_the_last_one(tmp_path: Path)
     (part,) = found.parts
     assert int(part.is_printed.sum()) == 8
     assert not any("suppressed" in part.linked.named(cell) for cell in range(len(part.linked)))
-
-
-def test_beside_what_is_suppressed_what_was_unsafe_withholds_nothing(tmp_path: Path) -> None:
-    rows = ["A,f,3,yes,no", "B,f,12,no,yes", "All,f,15,no,no", "A,m,20,no,no", "B,m,30,no,no", "All,m,50,no,no"]
-    found = audit(write(tmp_path / "t.csv", "\n".join(["area,sex,freq,unsafe,suppressed", *rows, ""])))
-    assert proven(found) == {("B", "f"): (12, 12)}
-    assert [each.key for each in found.not_examined if each.code == "revealed"] == ["suppressed"]
 
 
 @pytest.mark.parametrize(

@@ -2,11 +2,8 @@
 
 import json
 import operator
-import os
 import re
-from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import permutations
 from pathlib import Path
 
@@ -336,13 +333,6 @@ def test_what_is_no_text_is_refused_by_every_reader(whole: marginals.Release, co
         whole.count(condition)
 
 
-def test_each_order_of_disclosed_rows_is_as_likely_as_any_other() -> None:
-    table = disclose(marginals.read_rows(pd.DataFrame({"n": list("abc")}), {"n": "quasi-identifier"}), [])
-    drawn = Counter(tuple(table.frame()["n"]) for _ in range(1200))
-    assert set(drawn) == set(permutations("abc"))
-    assert all(abs(count - 200) < 6 * 13 for count in drawn.values()), "six standard deviations"
-
-
 def test_without_a_seed_nobody_draws_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not from a generator whose state a few rows tell: from the operating system's secrets, 8 bytes a row."""
     asked = []
@@ -382,59 +372,6 @@ def test_rows_are_shuffled(command: str, tmp_path: Path) -> None:
     for lines in orders:
         rises = sum(a < b for a, b in zip(lines[1:], lines[2:]))
         assert abs(rises - MANY / 2) < 12 * (MANY / 12) ** 0.5
-
-
-def disclosing(folder: Path, rules: str, name: str = "people.csv") -> Path:
-    """A config of the table in a folder, whose columns are the age and the illness, and its rules."""
-    config = folder / "release.toml"
-    roles = '[attributes.age]\nrole = "quasi-identifier"\n[attributes.illness]\nrole = "quasi-identifier"\n'
-    config.write_text(f'data.path = "{name}"\ndata.missing = ["?"]\n{roles}[privacy]\nk_link = 2\n{rules}')
-    return config
-
-
-HIDE_AGE = '[[risk.rules]]\nattribute = "age"\n'
-
-
-def test_only_the_target_is_touched(tmp_path: Path) -> None:
-    source, target = tmp_path / "people.csv", tmp_path / "new" / "out.csv"
-    FRAME.to_csv(source, index=False)
-    target.parent.mkdir()
-    own = target.with_name("out.csv.partial")
-    own.write_text("mine")
-    kept = tmp_path / "kept.csv"
-    target.symlink_to(kept)
-    assert run("disclose", disclosing(tmp_path, HIDE_AGE), "--out", target, "--force").exit_code == 0
-    assert target.is_symlink()
-    assert kept.read_text().startswith("age,")
-    assert own.read_text() == "mine"
-    assert {path.name for path in target.parent.iterdir()} == {"out.csv", "out.csv.partial"}
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
-    FRAME.to_csv(tmp_path / "people.csv", index=False)
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    with ThreadPoolExecutor(1) as pool:
-        read = pool.submit(pipe.read_text)
-        assert run("disclose", disclosing(tmp_path, HIDE_AGE), "--out", pipe).exit_code == 0
-        assert read.result(timeout=60).startswith("age,")
-    assert pipe.is_fifo()
-
-
-@pytest.mark.parametrize(
-    ("rules", "said"),
-    [
-        (HIDE_AGE + 'condition = "height > 35"\n', "names 'height', a name that no column"),
-        (HIDE_AGE.replace("age", "town"), "'town', which is no attribute"),
-        ("", "no [[risk.rules]]"),
-    ],
-)
-def test_what_cannot_be_disclosed_is_one_sentence(rules: str, said: str, tmp_path: Path) -> None:
-    FRAME.to_csv(tmp_path / "people.csv", index=False)
-    result = run("disclose", disclosing(tmp_path, rules), "--out", tmp_path / "out.csv")
-    assert (result.exit_code, said in result.stderr) == (2, True), result.output
-    assert {path.name for path in tmp_path.iterdir()} == {"people.csv", "release.toml"}
 
 
 def test_options_that_are_no_more_are_refused_with_what_does_their_work(tmp_path: Path) -> None:

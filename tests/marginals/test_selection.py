@@ -62,19 +62,6 @@ def test_each_edge_has_its_test(selected):
     assert comparison.degrees_of_freedom == tests.loc[0, "df"]
 
 
-def test_samples_have_the_frame_s_values_and_come_again(selected):
-    drawn = selected.simulate(50, seed=1)
-    assert drawn.equals(selected.simulate(50, seed=1))
-    assert list(drawn["age"].cat.categories) == ["young", "middle", "old"]
-    assert drawn["age"].cat.ordered
-
-
-def test_edges_that_the_data_carry_are_found_again_and_again(selected):
-    shares = selected.bootstrap(10).set_index(["first", "second"])
-    assert shares.loc[("smokes", "coughs"), "share"] == pytest.approx(1)
-    assert set(shares["tables"]) == {10}
-
-
 def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(selected):
     told = []
     two = selected.bootstrap(6, seed=3, progress=lambda *done: told.append(done))

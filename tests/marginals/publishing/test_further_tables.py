@@ -1,7 +1,7 @@
 """Further tables: what they need, what is claimed of them, what a bundle says of them, and what is answered by them."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -74,20 +74,6 @@ def release(table: Table) -> Release:
     found = marginals.publish(table, POLICY).release
     assert len(found.published.further) == 3  # of six pairs a junction tree shows three
     return found
-
-
-@pytest.mark.parametrize(
-    ("keys", "says"),
-    [
-        *(({"further_tables": wrong}, 'further_tables is "none"') for wrong in (True, [], [["a"]])),
-        ({"max_sensitive_margins": 3}, "one table"),
-        ({"max_sensitive_margins": None}, "one table"),
-        ({"further_tables": [["a", "ill"]]}, "'ill'"),
-    ],
-)
-def test_what_does_not_fit_further_tables_is_named(table: Table, keys: Mapping[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        marginals.publish(table, replace(POLICY, **keys))
 
 
 def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
@@ -344,13 +330,6 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
         count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
         assert count.exact
         assert count.value == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
-
-
-def test_pairs_come_nearer_to_the_data(table: Table, steward: StewardReport, release: Release) -> None:
-    without = marginals.publish(table, replace(POLICY, further_tables="none"))
-    assert without.release.published.everything is without.release.published.collection
-    assert steward.two_way.mean < without.steward.two_way.mean
-    assert marginals.compare(release, table).release.two_way.mean == steward.two_way.mean
 
 
 def test_several_releases_are_judged_by_all_tables_alike(release: Release, tmp_path: Path) -> None:

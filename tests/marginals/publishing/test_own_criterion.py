@@ -23,7 +23,6 @@ from checks import (
     Simple,
     Verdict,
     by_join,
-    equivalence_classes,
     maxent_diversity,
     parse_diversity,
     spelled,
@@ -117,17 +116,6 @@ def test_it_judges_every_class_of_the_release(bundle: Path) -> None:
         assert marginals.verify(bundle, claims=[text]).ok is holds
         result = run("verify", bundle, "--check", text)
         assert result.exit_code == (0 if holds else 1)
-
-
-def test_single_tables_and_attacks_know_it(bundle: Path) -> None:
-    policy = marginals.Policy(k_link=4, diversity="top-two:0.95")
-    minimal = marginals.anonymize(table, policy).minimal
-    assert minimal
-    for single in minimal:
-        shown = table.domain.mask({**single.levels, "diagnosis": 0})
-        classes = equivalence_classes(table.cube.table(shown), "diagnosis").counts
-        assert all(TopTwo(Fraction(95, 100)).decide(rows) for rows in classes.tolist())
-    assert marginals.plain(marginals.attack(bundle))
 
 
 @settings(max_examples=60)

@@ -161,11 +161,6 @@ def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table
     assert nothing["move"].iloc[0].count(" with ") == 0
 
 
-def test_a_release_that_was_opened_knows_nothing_of_the_data(table: Table, tmp_path: Path) -> None:
-    made = marginals.publish(table, Policy(**PRIVACY)).write(tmp_path / "out").release
-    assert vars(marginals.open_release(tmp_path / "out")).keys() == vars(made).keys() == {"published", "_written"}
-
-
 CYCLE = [("age", 2, "sex", 0), ("sex", 0, "town", 1), ("town", 1, "disease", 0), ("age", 2, "disease", 0)]
 CYCLE_OF_FOUR = ", ".join(f"{{ {a} = {i}, {b} = {j} }}" for a, i, b, j in CYCLE)
 

@@ -35,19 +35,6 @@ def two_sensitive() -> Table:
 
 
 @pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        ({"min_cell": 5}, 'diversity = "public".*diversity = "none"'),
-        ({"k_link": 5, "diversity": {"ill": "none"}}, 'job = "public".*job = "none"'),
-        ({"rules": "tre-10"}, "'ill' and 'job'"),
-    ],
-)
-def test_what_is_sensitive_and_unspoken_of_is_refused_with_the_line_to_add(policy: dict, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        marginals.publish(two_sensitive(), Policy(**policy))
-
-
-@pytest.mark.parametrize(
     "policy",
     [
         {"k_link": 5, "diversity": "none"},

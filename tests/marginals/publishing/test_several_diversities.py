@@ -90,12 +90,6 @@ def test_others_verify_every_level_from_the_files_alone(folder: Path, labels: st
     assert "at level 1" in (folder / "release" / "report.html").read_text()
 
 
-def test_levels_that_nobody_judges_are_not_told(folder: Path) -> None:
-    published(folder, '{ diagnosis = "entropy:6", job = "distinct:2" }', **ONLY_CODES).write(folder / "release")
-    levels = (folder / "release" / "hierarchies" / "diagnosis.csv").read_text().splitlines()[0]
-    assert levels == "level0,level1"
-
-
 def test_a_check_by_level_names_the_level_that_fails(folder: Path) -> None:
     """On a release of codes by area; the demand is written as in a config."""
     published(folder, '"entropy:6"', 'labels = "public"', **BY_AREA).write(folder / "release")

@@ -3,9 +3,7 @@
 Nor is a condition in the place of another argument dropped: the answer would be right for another question.
 """
 
-import copy
 import inspect
-import pickle
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -210,13 +208,6 @@ def test_a_level_that_merges_rare_values_alone_publishes_the_others() -> None:
     assert merged.count({"age": "20", "sex": "f"}).kind == "published"
     assert merged.count({"age": "22", "sex": "f"}).kind == "supported"
     assert merged.table({"age": 0}, "sex").attrs["kind"] == "supported"
-
-
-def test_a_number_keeps_its_word_when_it_is_copied() -> None:
-    mean = release.mean("age", where="diagnosis=Gout")
-    for same in (copy.copy(mean), copy.deepcopy(mean), pickle.loads(pickle.dumps(mean))):
-        assert (same.value, same.lower, same.upper) == (mean.value, mean.lower, mean.upper)
-        assert same.basis == mean.basis
 
 
 def test_rows_keep_their_word_in_a_parquet_file(tmp_path: Path) -> None:

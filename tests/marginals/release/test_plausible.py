@@ -12,11 +12,6 @@ from marginals import Answer, Hierarchy, InputError
 from marginals.example import release
 
 
-def kept(rows: pd.DataFrame) -> pd.DataFrame:
-    """The frame itself, flat, so that a statistic of all of it can be compared."""
-    return rows[["age_number"]].reset_index(drop=True)
-
-
 def test_tables_are_drawn_once_and_the_same_seed_gives_the_same() -> None:
     frames: list[pd.DataFrame] = []
 
@@ -138,12 +133,6 @@ def test_numbers_lie_within_their_labels() -> None:
 def test_a_function_that_gives_no_numbers_is_refused(function: object) -> None:
     with pytest.raises(InputError):
         release.estimate(function)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("tables", [0, 2, 19, 2.5, True, None])
-def test_few_tables_make_no_interval(tables: object) -> None:
-    with pytest.raises(InputError, match="tables is a whole number from 20"):
-        release.estimate(lambda _: 1.0, tables=tables)  # type: ignore[arg-type]
 
 
 def test_a_regression_finds_what_was_put_there_and_refuses_what_is_assumed() -> None:

@@ -270,13 +270,6 @@ def test_two_tabs_each_change_a_column_and_both_changes_stay(browser: Browser) -
     assert said in answer.get_data(as_text=True)
 
 
-def test_none_is_not_said_of_a_column_that_another_tab_makes_sensitive_meanwhile(browser: Browser) -> None:
-    fields = browser.fields_of(browser.page("/table"), "/table/roles")
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
-    assert browser.window.config().policy.diversity == {"disease": "none"}
-
-
 def test_an_answer_moves_the_columns_and_takes_the_question_away(browser: Browser) -> None:
     path = browser.window.file.path
     asked = "# Guessed: 2 categories.\n# Asked: the name says\n#   nothing.\n"
