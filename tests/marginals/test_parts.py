@@ -87,25 +87,6 @@ def test_beside_a_ledger_a_part_is_some_cells_of_a_release_of_everybody(fitted: 
     assert marginals.verify(tmp_path / "part", tmp_path / "all").ok
 
 
-def test_women_then_all_then_the_old_and_the_next_month(tmp_path: Path) -> None:
-    january, february = people(900), people(1000)
-    showing = replace(POLICY, must_publish=[{"age": 1, "sex": 0}])
-    releases = {
-        "women": (january, "sex == 'f'", showing),
-        "all": (january, None, POLICY),
-        "old": (january, "age >= 60", POLICY),
-        "women-2": (february, "sex == 'f'", POLICY),
-        "all-2": (february, None, POLICY),
-    }
-    for name, (frame, where, policy) in releases.items():
-        marginals.publish(table(frame, where), policy, ledger=tmp_path / "ledger").write(tmp_path / name)
-    verified = marginals.verify(*(tmp_path / name for name in releases))
-    assert not [finding for finding in verified.checks if finding.verdict.value == "fails"]
-    parts = [entry["where"] for entry in listed(tmp_path / "ledger")]
-    assert parts == [where or "" for _, where, _ in releases.values()]
-    assert all(levels.keys() >= {"age", "sex"} for levels, _ in cells(tmp_path / "old"))
-
-
 def test_two_parts_without_a_ledger_are_judged_by_their_difference(tmp_path: Path) -> None:
     """Of the people with gout two are men: all less women."""
     frame = pd.DataFrame(

@@ -132,11 +132,6 @@ def test_percentages_of_the_one_column_of_whole_numbers_are_guessed(tmp_path: Pa
         audit(write(tmp_path / "p.csv", "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n"))
 
 
-def test_percentages_beside_counts_are_left_out(tmp_path: Path) -> None:
-    table = guessed_table(tmp_path, "area,f,f %,m,m %\nUlm,11,33.3,22,66.7\nLinz,*,*,41,80.0\n")
-    assert table == {"attributes": ["area"], "across": "sex", "ignore": ["f %", "m %"], "people": "everybody"}
-
-
 WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tPopulation\tCrude Rate
 \t"Adams"\t"001"\t"Female"\t"F"\t24\t10312\t232.7
 \t"Adams"\t"001"\t"Male"\t"M"\tSuppressed\t10101\tSuppressed
@@ -158,11 +153,6 @@ def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> N
     (part,) = audit(write(tmp_path / "t.csv", f"area,f,m\nTotal,30,40\nUlm,12,14\n{last}\n")).parts
     areas = {part.linked.named(cell).get("area") for cell in range(len(part.linked))}
     assert last.split(",")[0] in areas
-
-
-def test_decimals_that_tell_rows_apart_are_values(tmp_path: Path) -> None:
-    table = guessed_table(tmp_path, "sex,dose,count\nf,0.5,7\nf,1.5,7\nm,0.5,9\nm,1.5,8\n")
-    assert table["attributes"] == ["sex", "dose"]
 
 
 NAMES = ("area", "diag", "sex")
@@ -408,16 +398,6 @@ def test_what_cannot_be_known_is_no_fact_and_no_all_clear(tmp_path: Path, text: 
     assert all(fact.kind is FactKind.EXISTS for fact in found.parts[0].facts)
 
 
-def test_a_row_of_which_is_a_part_of_the_row_above(tmp_path: Path) -> None:
-    text = "group,count\nAll persons,712\nEmployed,412\nof which self-employed,*\nUnemployed,300\n"
-    found = audit(write(tmp_path / "t.csv", text))
-    (part,) = found.parts
-    assert part.bounds is not None
-    (cell,) = (n for n in range(len(part.linked)) if part.linked.named(n).get("group") == "of which self-employed")
-    assert (part.bounds.lower[cell], part.bounds.upper[cell]) == (0, 412)
-    assert not part.facts
-
-
 def test_tables_that_disagree_may_each_tell_something(tmp_path: Path) -> None:
     one = write(tmp_path / "one.csv", two_way())
     other = write(tmp_path / "two.csv", "region,count\nA,99\nB,98\n")
@@ -554,14 +534,3 @@ def test_ranges_are_groups_of_what_they_cover_only(tmp_path: Path) -> None:
     rows = "1,A,60\n10-14,A,20\n15-19,A,40\nx,A,7\n1,B,*\n10-14,B,3\n15-19,B,*\nx,B,8\n"
     found = audit(write(tmp_path / "u.csv", f"age,area,count\n{rows}"))
     assert not found.spec.attributes["age"].groups
-
-
-def test_tables_that_disagree_as_they_are_guessed_give_no_all_clear(tmp_path: Path) -> None:
-    """The answers of two tables have no name, so they are guessed to be one attribute, though other people were asked."""
-    (tmp_path / "town.csv").write_text("town,A,N,Y,Total\nRiver,12,*,25,40\nHill,11,36,20,67\nTotal,23,39,45,107\n")
-    (tmp_path / "region.csv").write_text(
-        "region,A,N,U,Y,Total\nC,12,30,*,25,70\nS,11,53,12,20,96\nTotal,23,83,15,45,166\n"
-    )
-    found = audit(tmp_path / "town.csv", tmp_path / "region.csv")
-    assert (found.ok, [part.bounds for part in found.parts]) == (False, [None])
-    assert [each.gap for each in found.parts[0].disagreements]

@@ -139,13 +139,6 @@ def test_expressions_and_truth_values_say_the_same(chosen: list[bool]) -> None:
         assert [label == "*" for label in shown(hide(START, "age", condition), "age")] == chosen
 
 
-def test_backticks_in_texts_quote_no_column() -> None:
-    frame = FRAME.assign(**{"marital status": ["a`b", "c`d", "a", "b"], "_column_0": "other"})
-    either = "`marital status` == 'a`b' or `marital status` == \"c`d\""
-    assert hidden(frame, either) == [True, True, False, False]
-    assert hidden(frame, "_column_0 == 'a' or `marital status` == 'a'") == [False, False, True, False]
-
-
 @pytest.mark.parametrize(
     ("condition", "held"),
     [
@@ -285,28 +278,6 @@ def test_what_a_rule_cannot_mean_is_refused_without_a_value_of_a_row(condition: 
         by_rule(condition)
     assert "Asthma" not in str(raised.value)
     assert "10-19" not in str(raised.value)
-
-
-NAMED = pd.DataFrame(
-    [("f", "1", "Never or not", "1|2", "1"), ("x (y)", "2", "x", "2", "0"), ("z", "1", "y", "#", "1")],
-    columns=["sex", "a and b", "marital status", "born in", "ª"],
-)
-
-
-@pytest.mark.parametrize(
-    ("condition", "held"),
-    [
-        ("sex=f and marital status=Never or not", [True, False, False]),
-        ("sex=x (y) or not (sex=z)", [True, True, False]),
-        ("a and b=1 and sex=f", [True, False, False]),
-        ("`born in` in 1|2", [True, False, False]),
-        ("born in='1|2'|#", [True, False, True]),
-        ("`born in` == '#'", [False, False, True]),
-        ("ª == 1", [True, False, True]),  # Python takes some characters for others in names
-    ],
-)
-def test_labels_and_names_end_where_a_condition_begins(condition: str, held: list[bool]) -> None:
-    assert hidden(NAMED, condition) == held
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])

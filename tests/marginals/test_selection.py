@@ -151,14 +151,6 @@ def test_a_publication_is_the_same_after_pickle_and_its_report_can_still_be_aske
     pd.testing.assert_frame_equal(again.steward.trace(), publication.steward.trace())
 
 
-@pytest.mark.parametrize("criterion", ["bic", "aic", "likelihood-ratio", "kl"])
-@pytest.mark.parametrize("strategy", ["auto", "exact", "local", "backward"])
-def test_a_trace_is_never_empty(criterion, strategy):
-    if criterion == "likelihood-ratio" and strategy in ("exact", "local"):
-        pytest.skip("a test of significance has no best model")
-    assert len(marginals.select(survey()[["sign", "smokes"]], criterion, strategy).trace())
-
-
 def test_a_model_without_steps_says_so():
     given = marginals.selection.fit_model(survey(), [("age", "smokes")])
     assert given.trace()["move"].str.startswith("no step is noted").tolist() == [True]

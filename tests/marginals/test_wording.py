@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import KCombinatorial
 from marginals.auditing.spec import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
 from marginals.names import (
@@ -19,7 +18,6 @@ from marginals.names import (
     shown_at,
     with_level_names,
 )
-from marginals.say.claims import claim_meaning
 from marginals.say.steward import removed_in_words, search_line
 from models import Collection, Domain, Hierarchy, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
@@ -126,20 +124,6 @@ def test_what_is_gained_gets_larger_with_what_it_praises(kl: float, best: float 
     report = replace(publication.steward, kl_divergence=kl, kl_suppressed=8.0, kl_best_table=best)
     assert " ".join(re.findall(r"(?:removes|adds) \d+", removed_in_words(report))) == said
     assert removed_in_words(replace(report, kl_suppressed=0.0)) == ""
-
-
-@pytest.mark.parametrize(
-    ("claim", "said"),
-    [
-        (KCombinatorial(1), ""),
-        (KCombinatorial(2), "has only 1 row. It does not mean that 2 rows have it."),
-        (KCombinatorial(10), "has only 1 to 9 rows. It does not mean that 10 rows have it."),
-        (KCombinatorial(3, rows_per_person=1), "has only 1 or 2 people. It does not mean that 3 people have it."),
-    ],
-)
-def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
-    assert said in claim_meaning(claim)
-    assert ("It does not mean" in claim_meaning(claim)) == bool(said)
 
 
 def test_the_how_to_explains_every_key() -> None:

@@ -86,11 +86,6 @@ def test_the_claims_of_all_bundles_are_checked_together(tmp_path: Path) -> None:
         assert (found[5].worst_class.cell, found[5].worst_class.count) == ({"job": "a"}, 4)
 
 
-def test_a_claim_that_several_bundles_make_is_checked_once(tmp_path: Path) -> None:
-    folders = [small_bundle(tmp_path / a, a, KLink(3), KLink(k)) for a, k in (("job", 1), ("town", 2), ("ill", 1))]
-    assert [check.parameters["k"] for check in verified(*folders).checks[1:]] == [3, 1, 2]
-
-
 def add_rows(folder: Path) -> None:
     (folder / "marginals" / "rows.csv").write_text("name,ill\nann,flu\n")
 
@@ -185,16 +180,6 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
     assert list(json.loads(result.stdout)["apart"]) == [str(one), str(two)]
     with pytest.raises(InputError, match="one by one"):
         marginals.attack(one, two, truth=table)
-
-
-def test_releases_that_were_not_attacked_together_are_named_beside_one_of_a_changed_table(tmp_path: Path) -> None:
-    """Nothing was said of it, and the exit status was 0."""
-    folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
-    changed = write_margins(SMALL, [{"ill": 0}], tmp_path / "changed", CLAIMS)
-    attacks = marginals.attack(*folders, changed)
-    assert len(attacks.changes) == 1
-    assert all(said in attacks.note for said in ("'age'", *map(str, folders)))
-    assert "Not measured together:" in run("attack", *folders, changed, "--verbose", status=1).stdout
 
 
 def test_an_attack_on_several_that_is_stopped_names_each_that_is_not_measured(
@@ -342,13 +327,6 @@ def test_hierarchies_agree_only_if_each_value_has_as_many_base_values(tmp_path: 
         together = marginals.verify(*(tmp_path / name for name in folders), claims=[claim])
         assert together.checks[0].holds
         assert not together.ok
-
-
-def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
-    one = bundle(tmp_path / "one", JOB_ILL)
-    job = Attribute("quasi-identifier", hierarchy=Hierarchy.flat(["job2", "job0", "job1"]))
-    table = marginals.read_table(people(), {**ROLES, "job": job})
-    assert marginals.verify(one, bundle(tmp_path / "two", JOB_TOWN, table=table)).checks[0].holds
 
 
 def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:

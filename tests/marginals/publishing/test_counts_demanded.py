@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,8 @@ import pytest
 import marginals
 from checks import Claim, KCombinatorial, KLink, MinCell
 from command_line import run
-from marginals import Attribute, Policy, Table, read_table
-from marginals.example import attributes, frame
+from marginals import Attribute, InputError, Policy, Table, read_table
+from marginals.example import attributes, frame, release
 from models import Collection
 from privacy_oracles import class_sizes, largest_counts
 from small_release import CONFIG, write_config, write_release
@@ -230,3 +231,31 @@ def test_classes_that_are_recoded_one_by_one_have_as_many_rows_as_the_larger_num
     smallest = pd.read_csv(tmp_path / "out.csv").groupby(["age", "sex"])["count"].sum().min()
     assert smallest >= 20
     assert f" {smallest} rows." in result.output
+
+
+@pytest.mark.parametrize("name", ["k_link", "k_combinatorial", "min_cell", "min_published_cell"])
+def test_a_count_of_1_would_be_a_claim_that_every_table_satisfies(name: str) -> None:
+    demanded: dict[str, Any] = {name: 1}
+    with pytest.raises(InputError, match=f"{name} must be a whole number from 2 .* such as 10, or leave it out"):
+        Policy(diversity="none", **demanded)
+    with pytest.raises(InputError, match="1 demands nothing, so write a larger number, such as 10"):
+        release.verify([f"{name.replace('_', '-')}=1"])
+
+
+@pytest.mark.parametrize(
+    "text", ["distinct:1", "simple:1", "entropy:1", "recursive:3,1", "distinct:1 leaving out missing"]
+)
+def test_a_diversity_of_every_table_is_no_promise(text: str) -> None:
+    for diversity in (text, {"diagnosis": ["distinct:2", text]}):
+        with pytest.raises(InputError, match="demands nothing, as every table satisfies it"):
+            Policy(k_link=4, diversity=diversity)
+    for kind in ("diversity", "register"):
+        with pytest.raises(InputError, match=f"demands nothing, as every table satisfies it; write {kind}=distinct:2"):
+            release.verify([f"{kind}={text}"])
+
+
+def test_a_grid_without_a_count_demands_none_and_cannot_ask_for_1(old_and_young: Table) -> None:
+    policy = Policy(diversity="none")
+    assert marginals.frontier(old_and_young, policy, strategies=["exact"], jobs=1).k.tolist() == [1]
+    with pytest.raises(InputError, match="k is a whole number from 2"):
+        marginals.frontier(old_and_young, policy, k=[1, 2], jobs=1)

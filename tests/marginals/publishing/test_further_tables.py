@@ -21,7 +21,7 @@ import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
 from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
-from models import Collection, Deadline, Margin, TimeOverError, possible_table
+from models import Collection, Margin, possible_table
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -250,36 +250,6 @@ def test_several_processes_find_what_one_finds(uneven: Table, beside_uneven: str
 
 
 LOOK = import_module("checks.small_combinations").Witnessing.look
-POOL = import_module("marginals.jobs").ProcessPoolExecutor
-
-
-def test_all_rounds_share_their_processes_and_the_time_limit(uneven: Table, beside_uneven: str) -> None:
-    """There was a pool a round, nothing ended the rounds, and what was proven was proven once more."""
-    with (
-        patch("marginals.jobs.ProcessPoolExecutor", side_effect=POOL) as pools,
-        patch("checks.small_combinations.Witnessing.look", autospec=True, side_effect=LOOK) as looks,
-    ):
-        beside = marginals.publish(uneven, POLICY).steward.beside
-    assert (pools.call_count, repr(beside)) == (1, beside_uneven)
-    (proving,) = looks.call_args_list
-    assert proving.args[2].left <= POLICY.time_limit
-
-
-def test_a_proof_is_of_tables_without_the_impossible_pairs_that_nothing_shows_any_more(frame: pd.DataFrame) -> None:
-    """Where the table is left out that showed a pair as 0, proofs that did not know of it were made again by verify."""
-    few = frame[(frame["c"] != "0") | (frame["d"] != "0")]
-    table = marginals.read_table(few, ROLES, impossible=[{"c": ["0"], "d": ["0"], "confirmed": True}])
-    core = [{"a": 0, "b": 0}, {"a": 0, "c": 0}, {"b": 0, "d": 0}]
-    policy = replace(POLICY, must_publish=core, further_tables=[["a", "d"], ["c", "d"]])
-    supports = list[int]()
-
-    def late(*question: Any) -> Any:
-        supports.append(len(question[0].supports))
-        raise TimeOverError("no table was found")
-
-    with patch("marginals.publishing.further.Witnessing", late):
-        marginals.publish(table, policy)
-    assert supports == [0, 1]
 
 
 def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
@@ -299,27 +269,6 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
     assert "The time limit ended the search for a proof" in steward.page(steward).decode()
 
 
-@pytest.mark.parametrize(("parts", "is_late"), [((0.5, 0.1), False), ((0.7,), True)])
-def test_the_proofs_of_two_claims_share_the_time_as_they_need_it(
-    uneven: Table, parts: tuple[float, ...], is_late: bool
-) -> None:
-    """Two thirds of the time are for both; the first had half of that only, and nothing said that it was too short."""
-    policy, spent, waiting = replace(POLICY, min_published_cell=3, time_limit=2000), [0.0], iter(parts)
-
-    def slow(witnessing: Any, rounds: float, deadline: Deadline) -> Any:
-        needed = policy.time_limit * next(waiting, 0)
-        spent[0] += min(needed, deadline.left)
-        return LOOK(witnessing, 0 if deadline.is_over else rounds, deadline)
-
-    with (
-        patch("checks.small_combinations.Witnessing.look", slow),
-        patch("marginals.publishing.publishing.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
-    ):
-        beside = marginals.publish(uneven, policy).steward.beside
-    assert beside is not None
-    assert (beside.is_late, len(beside.tables) > 1) == (is_late, not is_late)
-
-
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
     for pair in combinations(NAMES, 2):
         counted = pd.crosstab(frame[pair[0]], frame[pair[1]])
@@ -330,14 +279,6 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
         count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
         assert count.exact
         assert count.value == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
-
-
-def test_several_releases_are_judged_by_all_tables_alike(release: Release, tmp_path: Path) -> None:
-    release.write(tmp_path / "one")
-    release.write(tmp_path / "other")
-    judged = {own.criterion: own.verdict.value for own in marginals.verify(tmp_path / "one", tmp_path / "other").checks}
-    assert judged["k-link"] == "holds"
-    assert judged["no-small-certain"] in ("undecided", "holds")
 
 
 def test_what_knows_no_further_tables_refuses_them_by_name(release: Release, tmp_path: Path) -> None:

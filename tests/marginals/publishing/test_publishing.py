@@ -145,22 +145,6 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table,
     assert ["Nothing is demanded of how varied disease" in report for report in reports] == [False, True]
 
 
-def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table) -> None:
-    """From nothing, what is shown first is a step of the trace."""
-    report = marginals.publish(table, Policy(**PRIVACY, objective="kl", strategy="forward")).steward
-    trace = report.trace()
-    assert list(trace.columns) == list(marginals.select(table, strategy="forward").trace().columns)
-    assert trace["after"].iloc[:-1].tolist() == pytest.approx(trace["before"].iloc[1:].tolist())
-    assert trace["after"].iloc[-1] == pytest.approx(report.kl_divergence)
-    assert (trace["after"] < trace["before"]).all()
-    assert trace["deviance"].tolist() == pytest.approx((2 * table.rows * (trace["before"] - trace["after"])).tolist())
-    assert trace["p_value"].between(0, 1).all()
-    starts = [Policy(**PRIVACY, base="none", strategy="forward", start=start) for start in ("independence", "nothing")]
-    apart, nothing = (marginals.publish(table, start).steward.trace() for start in starts)
-    assert nothing["before"].iloc[0] > apart["before"].iloc[0]
-    assert nothing["move"].iloc[0].count(" with ") == 0
-
-
 CYCLE = [("age", 2, "sex", 0), ("sex", 0, "town", 1), ("town", 1, "disease", 0), ("age", 2, "disease", 0)]
 CYCLE_OF_FOUR = ", ".join(f"{{ {a} = {i}, {b} = {j} }}" for a, i, b, j in CYCLE)
 

@@ -84,15 +84,6 @@ def test_no_level_passes_is_true_where_finer_levels_can_pass_and_coarser_ones_no
     )
 
 
-def test_where_nothing_passes_that_is_told() -> None:
-    policy = Policy(k_link=20, base="none", wanted=[{"attributes": ["age", "sex"]}], diversity="none")
-    release = marginals.publish(table, policy)
-    (told,) = release.steward.wanted
-    assert told.would_pass is None
-    assert told.obstacle is not None
-    assert "fewer than 20" in told.obstacle
-
-
 def four_pairs(k: int) -> tuple[DataCube, dict[str, int]]:
     """Four attributes with two values each, in sixteen rows, and the masks of all pairs."""
     rows = list(product("01", repeat=4))

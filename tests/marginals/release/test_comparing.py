@@ -128,15 +128,6 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
     assert some.release.one_way.left_out == 3
 
 
-def test_attributes_with_one_value_are_compared_too() -> None:
-    rows = pd.DataFrame({"town": ["ash"] * 20, "ill": ["no", "yes"] * 10})
-    counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
-    made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
-    [pair] = made.steward.comparison.compared_pairs
-    assert (pair.kind, pair.cramers_v) == ("published", 0)
-    assert "Nothing to speak of" in made.steward.page(made.steward).decode()
-
-
 def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:
     """Two questions that the same people skip went together by Cramer's V 0.75, all of it the missing values."""
     rng = np.random.default_rng(2)

@@ -168,12 +168,6 @@ def test_another_file_is_left_alone(config: Path, tmp_path: Path, there: bytes) 
     assert (tmp_path / "people.csv").stat().st_size > 1000
 
 
-@pytest.mark.parametrize(("out", "page"), [("a/release", "a/release-steward.html"), ("a.b", "a.b-steward.html")])
-def test_the_page_is_named_after_the_release(config: Path, tmp_path: Path, out: str, page: str) -> None:
-    assert run("publish", config, "--out", f"{tmp_path / out}/").exit_code == 0
-    assert (tmp_path / page).is_file()
-
-
 def test_what_is_told_beyond_the_one_way_tables_is_of_rows_laid_out(report: StewardReport) -> None:
     """KL(p || q) = sum ln|dom| - total information - H(p), so what the steward knows beyond a reader is H(p)."""
     shares = frame.value_counts(normalize=True).to_numpy()

@@ -198,14 +198,6 @@ def test_two_columns_of_one_value_are_not_named(tmp_path: Path) -> None:
     assert "Secret" not in result.output
 
 
-def test_init_lists_a_column_without_a_name_as_the_config_writes_it(tmp_path: Path) -> None:
-    patients().rename(columns={"age": ""}).to_csv(tmp_path / "patients.csv", index=False)
-    result = run_init(tmp_path / "patients.csv", status=0)
-    (line,) = [line for line in result.output.splitlines() if line.startswith("quasi-identifier  ")]
-    assert '""' in line.removeprefix("quasi-identifier  ").split(", ")
-    assert '[attributes.""]' in (tmp_path / "release.toml").read_text()
-
-
 @pytest.mark.parametrize(
     "text",
     [

@@ -384,15 +384,6 @@ def test_each_page_offers_a_demand_where_none_is(browser: Browser, path: str) ->
     assert not protection(browser.page(path))
 
 
-def test_what_is_exposed_on_purpose_is_said_and_can_be_protected(browser: Browser) -> None:
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.window.config().policy.diversity == "none"
-    assert "Nothing changed." in browser.change("/policy", "/policy")
-    assert "on purpose" in protection(browser.page("/publish"))
-    browser.post("/policy/choice", {"choice": "strict"})
-    assert browser.window.config().policy.diversity == "strict"
-
-
 def harm_config(folder: Path) -> Path:
     """The config that `init` writes for people most of whom are not ill."""
     rng = np.random.default_rng(0)
@@ -506,30 +497,6 @@ def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) ->
             assert (f"{small:,} of {len(counts):,} " if small else f"All {len(counts):,} ") in shown[1]
         assert told in shown[1]
     assert page.index("<h2>Public file</h2>") < page.index('<details id="fine" class="advanced" open>')
-
-
-def test_a_first_config_is_the_public_file_and_a_preset_takes_the_comments_of_what_it_removes(tmp_path: Path) -> None:
-    write_config(tmp_path).unlink()
-    assert run_init(tmp_path / "people.csv").exit_code == 0
-    with browsing(tmp_path / "release.toml") as browser:
-        browser.window.counting.table(20)
-        page = browser.page("/policy")
-        assert is_in_force("public", page)
-        assert '<details id="fine" class="advanced">' in page
-        browser.post("/policy/preset", {"preset": "more-pairs"})
-        assert "leave room for at" not in browser.window.file.text
-
-
-def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    config.write_text(CONFIG.replace('diversity = "entropy:2"', '# mine\ndiversity = "research"  # why'))
-    with browsing(config) as browser:
-        browser.window.counting.table(20)
-        browser.post("/policy/choice", {"choice": "public"})
-        text = config.read_text()
-    assert "research" not in text
-    assert "# mine\n" in text
-    assert "# why" in text
 
 
 def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
