@@ -20,7 +20,6 @@ from written_bundles import write_margins
 
 
 def attacked(*folders: Path, truth: Path | None = None) -> dict[str, Any]:
-    """What the command answers in JSON; in words it answers, too."""
     more = [] if truth is None else ["--truth", truth]
     assert run("attack", *folders, *more).exit_code == 0
     return dict(json.loads(run("attack", *folders, *more, "--json").stdout))
@@ -160,7 +159,6 @@ def test_what_is_certain_is_what_queries_tell_cell_by_cell(seed: int, tmp_path: 
 
 
 def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: Path) -> None:
-    """Four ages are rare."""
     ages = ["20"] * 30 + ["21"] * 3 + ["22"] * 40 + ["23"] * 2 + ["24"] * 30 + ["60"] * 3 + ["70"] * 4
     frame = pd.DataFrame({"age": ages, "ill": (["no", "yes", "no"] * 40)[: len(ages)]})
     frame.to_csv(tmp_path / "t.csv", index=False)

@@ -41,8 +41,6 @@ def changed(folder: Path, old: str, new: str) -> None:
 
 
 def key(old: str, new: str, *command: str) -> Case:
-    """A config with something else in the place of a line."""
-
     def case(folder: Path) -> list[str]:
         changed(folder, old, new)
         return [*command] or PUBLISH
@@ -51,8 +49,6 @@ def key(old: str, new: str, *command: str) -> Case:
 
 
 def loop(name: str, *command: str) -> Case:
-    """A link to itself in the place of a file."""
-
     def case(folder: Path) -> list[str]:
         (folder / name).unlink(missing_ok=True)
         (folder / name).symlink_to(folder / name)
@@ -62,8 +58,6 @@ def loop(name: str, *command: str) -> Case:
 
 
 def sparse(name: str, *command: str) -> Case:
-    """A file that is a terabyte of zeros behind its own content."""
-
     def case(folder: Path) -> list[str]:
         (folder / name).touch()
         os.truncate(folder / name, 1 << 40)

@@ -117,7 +117,6 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def installed_here(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In this process, and in those that it starts."""
     monkeypatch.syspath_prepend(package)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")]))
     forget()
@@ -127,7 +126,6 @@ def installed_here(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """That names all four."""
     path = write_config(tmp_path)
     path.write_text(path.read_text().replace("entropy:2", "toy-capped:3/4") + POLICY)
     return path

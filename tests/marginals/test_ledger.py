@@ -51,12 +51,10 @@ def publish(frame: pd.DataFrame, folder: Path, out: str) -> Any:
 
 
 def listed(ledger: Path, *more: object) -> dict[str, Any]:
-    """What the command says of a ledger."""
     return dict(json.loads(output("ledger", ledger, *more, "--json")))
 
 
 def outs(ledger: Path) -> list[bool]:
-    """Which releases are out for sure."""
     return [each["is_out"] for each in listed(ledger)["releases"]]
 
 
@@ -283,7 +281,6 @@ def test_an_interrupted_entry_counts_until_it_is_settled(tmp_path: Path) -> None
 
 
 def test_what_stands_in_its_folder_is_not_settled_as_never_out(tmp_path: Path) -> None:
-    """The release is in place, and the ledger was not told."""
     publish(FIRST, tmp_path, "one")
     publish(FIRST.iloc[3:], tmp_path, "two")
     (tmp_path / "ledger" / "0002-out.json").unlink()

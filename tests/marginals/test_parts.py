@@ -35,12 +35,10 @@ def table(frame: pd.DataFrame, where: str | None = None, **options: object) -> m
 
 
 def listed(ledger: Path) -> list[dict[str, object]]:
-    """The releases of a ledger, as the command lists them."""
     return list(json.loads(run("ledger", ledger, "--json").stdout)["releases"])
 
 
 def cells(folder: Path) -> list[tuple[dict[str, int], pd.DataFrame]]:
-    """Levels and rows of the published tables."""
     package = json.loads((folder / "datapackage.json").read_text())
     marginal = [each for each in package["resources"] if "marginal" in each]
     return [(each["marginal"]["levels"], pd.read_csv(folder / each["path"], dtype=str)) for each in marginal]
@@ -88,7 +86,6 @@ def test_beside_a_ledger_a_part_is_some_cells_of_a_release_of_everybody(fitted: 
 
 
 def test_two_parts_without_a_ledger_are_judged_by_their_difference(tmp_path: Path) -> None:
-    """Of the people with gout two are men: all less women."""
     frame = pd.DataFrame(
         {"sex": ["f"] * 30 + ["m"] * 22, "ill": ["gout"] * 10 + ["flu"] * 20 + ["gout"] * 2 + ["flu"] * 20}
     )

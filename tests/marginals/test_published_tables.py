@@ -35,13 +35,11 @@ def guessed(folder: Path, *tables: Path) -> dict[str, Any]:
 
 
 def guessed_table(folder: Path, text: str, name: str = "t.csv") -> dict[str, Any]:
-    """What is guessed of one table."""
     (table,) = guessed(folder, write(folder / name, text))["tables"].values()
     return dict(table)
 
 
 def intervals(found: Audit) -> dict[tuple[str, ...], tuple[int, int | None]]:
-    """What the one table says of its cells, by their labels."""
     (part,) = found.parts
     places = np.flatnonzero(part.linked.is_published).tolist()
     bounds = {place: (int(part.linked.lower[place]), int(part.linked.upper[place])) for place in places}
@@ -49,7 +47,6 @@ def intervals(found: Audit) -> dict[tuple[str, ...], tuple[int, int | None]]:
 
 
 def proven(found: Audit) -> dict[tuple[str, ...], tuple[int, int]]:
-    """The facts that follow, by the labels of their cell."""
     (part,) = found.parts
     return {tuple(part.linked.named(fact.cell).values()): fact.proven for fact in part.facts}
 
@@ -149,7 +146,6 @@ WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tP
 
 @pytest.mark.parametrize("last", ["Graz,,", "a) Graz,,", "Graz,*,c", "Notes,*,*"])
 def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> None:
-    """To lose a value would make the total look like the sum of the others."""
     (part,) = audit(write(tmp_path / "t.csv", f"area,f,m\nTotal,30,40\nUlm,12,14\n{last}\n")).parts
     areas = {part.linked.named(cell).get("area") for cell in range(len(part.linked))}
     assert last.split(",")[0] in areas

@@ -42,7 +42,6 @@ def meant(where: Where) -> dict[str, list[str]]:
 
 
 def unjudged(where: Where) -> list[str]:
-    """The wages of which a condition cannot be judged."""
     labels = np.array(DOMAIN.hierarchy("wage").labels[0])
     return list(labels[meanings(DOMAIN, PUBLISHED, where)["wage"].unjudged])
 

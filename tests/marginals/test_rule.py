@@ -126,7 +126,6 @@ def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_p
 
 
 def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Path) -> None:
-    """Of a rule that is none of this program's."""
     apart = [{"age": 2, "diagnosis": 0}, {"sex": 0, "diagnosis": 0}]
     policy = Policy(min_cell=2, base="none", diversity="distinct:2", must_publish=apart, max_attributes=2)
     marginals.publish(table, policy).write(tmp_path / "release")

@@ -158,7 +158,6 @@ def test_expressions_and_truth_values_say_the_same(chosen: list[bool]) -> None:
     ],
 )
 def test_what_is_missing_equals_nothing(condition: str, held: list[bool] | None) -> None:
-    """A rule for all but some is about those whose value nobody knows."""
     frame = pd.DataFrame({"ward": ["1", "2", "", "3", "?"], "name": ["a", "b", "?", "a", None]})
     if held is None:
         with pytest.raises(marginals.InputError, match=r"'(name|ward)'"):

@@ -71,7 +71,6 @@ def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(sele
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bootstrap_ends_in_time_and_says_how_many_tables_it_had(selected, jobs):
-    """The first is always made; the shares are of those that were."""
     shares = selected.bootstrap(500, jobs=jobs, time_limit=0.01)
     (tables,) = set(shares["tables"])
     assert 1 <= tables < 500
@@ -130,7 +129,6 @@ POLICY = marginals.Policy(k_link=4, diversity="distinct:2")
 
 
 def few_attributes(cliques):
-    """A constraint of one's own that another process can import."""
     return all(len(clique) <= 2 for clique in cliques)
 
 

@@ -29,7 +29,6 @@ AGES = Hierarchy.from_intervals(["17", "95"], [5, 10, 20])
 
 
 def leveled(*labels: str) -> Hierarchy:
-    """Base values under these labels, one each."""
     return Hierarchy.from_rows([(f"v{number}", label, "*") for number, label in enumerate(labels)])
 
 

@@ -106,7 +106,6 @@ def differ(one: ContingencyTable, other: ContingencyTable) -> bool:
 
 
 def moved(draw: st.DrawFn, domain: Domain, table: ContingencyTable) -> ContingencyTable:
-    """The table with one row of its first cell moved to any other."""
     frame = pd.DataFrame(dict(zip(table.attributes, table.codes))).assign(count=table.counts)
     to = {a: draw(st.integers(0, domain.hierarchy(a).size(table.margin[a]) - 1)) for a in table.attributes}
     frame.loc[0, "count"] -= 1

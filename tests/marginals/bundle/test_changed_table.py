@@ -50,7 +50,6 @@ def last(*folders: Path, **asked: Any) -> Finding:
 
 
 def leaving(people: pd.DataFrame, number: int, **values: str) -> pd.DataFrame:
-    """Without the first so many people of these values."""
     chosen = people[np.logical_and.reduce([people[name] == value for name, value in values.items()])]
     return people.drop(chosen.index[:number])
 
@@ -98,7 +97,6 @@ def test_without_a_least_count_nothing_is_small(tmp_path: Path) -> None:
 
 
 def test_people_are_counted_if_rows_are_of_people(tmp_path: Path) -> None:
-    """Ten rows that are gone may be four people with three rows each."""
     first, second = (
         bundle(tmp_path / str(left), leaving(BEFORE, left, job="cook"), JOB, claims=[KLink(4)], rows_per_person=3)
         for left in (0, 10)

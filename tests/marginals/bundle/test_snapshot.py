@@ -68,7 +68,6 @@ def keys(tmp_path: Path) -> Keys:
 
 @pytest.fixture
 def genuine(tmp_path: Path, keys: Keys) -> Path:
-    """A signed bundle."""
     folder = release.write(tmp_path / "genuine", sign=keys.secret).path
     assert folder is not None
     assert marginals.verify(folder, key=keys.text).ok
@@ -138,7 +137,6 @@ def folder_of(other: Path) -> Exchange:
 
 
 def file_of(other: Path, path: str) -> Exchange:
-    """One file is overwritten by that of another bundle."""
     return lambda place: shutil.copy(other / path, place / path)
 
 
@@ -182,7 +180,6 @@ def test_a_bundle_that_is_replaced_meanwhile_is_not_called_tampered_with(genuine
 
 
 def test_each_file_is_opened_once(genuine: Path, keys: Keys) -> None:
-    """By whatever reads a bundle, its report and signature included."""
     files = Counter({genuine / path: 1 for path in contents(genuine)})
     folders = [genuine, genuine / "hierarchies", genuine / "marginals"]
     for work in (

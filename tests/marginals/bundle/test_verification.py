@@ -114,7 +114,6 @@ def test_damage_is_named_in_whichever_bundle_it_is(
 
 @every_place
 def test_a_missing_seal_or_claim_is_noted_in_whichever_bundle(three: list[Path], place: int) -> None:
-    """Nothing is claimed if there is no claim at all, and none is demanded."""
     (three[place] / SEAL).unlink()
     unsealed = verified(*three)
     assert unsealed.ok
@@ -154,7 +153,6 @@ def grouped(folder: Path, width: int, *margins: Mapping[str, int]) -> tuple[Path
 
 
 def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
-    """Without a check of both it is no pass, though each bundle passes its own."""
     folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
     verification = verified(*folders)
     assert not verification.ok
@@ -286,7 +284,6 @@ def test_names_that_two_releases_give_to_other_columns_are_no_pass(tmp_path: Pat
 
 
 def test_releases_that_contradict_each_other_are_of_two_tables_however_they_generalize(tmp_path: Path) -> None:
-    """The files of both are in order."""
     folders = []
     for name, cut, rows in (("one", 20, 60), ("two", 15, 40)):
         frame = pd.DataFrame({"age": [*range(10, 30)] * 3, "job": ["y"] * rows + ["n"] * (60 - rows)})
@@ -301,7 +298,6 @@ def test_releases_that_contradict_each_other_are_of_two_tables_however_they_gene
 
 
 def test_columns_that_only_look_a_little_alike_are_judged_together(tmp_path: Path) -> None:
-    """The name of a column that both have, and other counts of the same labels."""
     frame = pd.DataFrame(
         {"a": ["y", "n", "n"] * 9, "A": ["n", "y", "y", "y"] * 6 + ["n"] * 3, "b": ["y"] * 24 + ["n"] * 3}
     )
@@ -358,8 +354,6 @@ def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
 
 
 def drop_rows(folder: Path) -> None:
-    """Leave header lines only."""
-
     def change(package: dict[str, Any]) -> None:
         package["release"].update(rows=0, information=0.0)
         for resource in package["resources"]:
@@ -440,7 +434,6 @@ def test_a_page_that_is_declared_as_another_file_is_not_judged(tmp_path: Path, p
 
 
 def edited(folder: Path, **release: object) -> Path:
-    """A bundle that says this of its release, unsealed."""
     return change_package(folder, lambda package: package["release"].update(release))
 
 
@@ -552,7 +545,6 @@ def test_a_group_that_a_bundle_calls_missing_is_not_left_out(kind: str, tmp_path
 
 
 def test_a_demand_names_its_attribute_whatever_the_bundle_calls_it(tmp_path: Path) -> None:
-    """One that no bundle has is refused: else it would go unchecked."""
     folder = towns(tmp_path / "out", CANCER, "distinct:2", role="quasi-identifier")
     found = demanded(folder, MaxentDiversity(parse_diversity("distinct:2"), "ill"))
     assert (found.criterion, found.verdict) == ("maxent-diversity", FAILS)
@@ -571,7 +563,6 @@ def test_a_demand_is_made_of_each_way_in_which_bundles_generalize_an_attribute(t
 
 @pytest.mark.parametrize("seed", range(12))
 def test_new_names_and_labels_turn_no_failure_into_a_pass(tmp_path: Path, seed: int) -> None:
-    """Three tables around a circle, of which each pair of columns is nearly one."""
     rng = np.random.default_rng(seed)
     b = rng.integers(0, 2, 120)
     columns = {"a": rng.integers(0, 2, 120), "b": b, "c": np.where(rng.random(120) < 0.92, b, 1 - b)}

@@ -256,8 +256,6 @@ def test_a_deadline_is_shared() -> None:
 
 
 def test_an_engine_that_makes_an_error_of_its_own_of_the_end_is_understood() -> None:
-    """DuckDB says "Query interrupted" whatever interrupted it."""
-
     def engine() -> None:
         try:
             while True:

@@ -24,7 +24,6 @@ def run(*arguments: object) -> Result:
 
 
 def answered(*arguments: object, status: int = 0) -> Any:
-    """The JSON that a command answers."""
     result = run(*arguments, "--json")
     assert result.exit_code == status, result.output
     return json.loads(result.stdout)
@@ -157,7 +156,6 @@ def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release of age by diagnosis and sex by diagnosis."""
     path = tmp_path_factory.mktemp("release") / "release"
     release.write(path)
     return path

@@ -16,7 +16,6 @@ MOST = 4
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """The first config for a table of visits."""
     rng = np.random.default_rng(0)
     who = np.concatenate([np.arange(300), rng.integers(0, 300, 700)])
     rng.shuffle(who)

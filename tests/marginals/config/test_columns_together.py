@@ -34,7 +34,6 @@ def people(rows: int = 900) -> pd.DataFrame:
 
 
 def alone(toml: dict[str, Any]) -> list[str]:
-    """The columns that have a table of their own only."""
     names: list[str] = toml["search"].get("alone", [])
     return names
 
@@ -186,7 +185,6 @@ def test_what_is_sensitive_only_as_most_others_are_is_asked_and_not_left_out(tmp
 
 
 def test_of_more_columns_than_a_search_gets_through_the_first_stay(tmp_path: Path) -> None:
-    """Wanted, sensitive and recognizable ones come before them; eighty in all."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.choice(["no", "yes"], (600, 84)), columns=[f"n{i}" for i in range(84)])
     frame[["wished", "diagnosis", "age"]] = rng.choice(["no", "yes"], (600, 3))

@@ -206,7 +206,6 @@ def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spelled", ["{d:02d}/{m:02d}/{y}", "{m:02d}/{d:02d}/{y}", "{m}-{d}-{y}"])
 def test_dates_that_end_with_the_year_get_months_and_years(spelled: str, tmp_path: Path) -> None:
-    """All dates of the column together tell the day from the month."""
     days = [(1 + n % 28, 1 + n % 12, 1931 + n % 70) for n in range(400)]
     born = [spelled.format(d=d, m=m, y=y) for d, m, y in days]
     first = init(pd.DataFrame({"born": born, "sex": SEX * 200}), tmp_path)

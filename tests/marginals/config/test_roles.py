@@ -124,7 +124,6 @@ def test_what_somebody_says_is_not_guessed(tmp_path: Path) -> None:
 
 
 def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_reviewed(tmp_path: Path) -> None:
-    """A column without a name, too."""
     first = init(visits().rename(columns={"ward": ""}), tmp_path, "--sensitive", ",")
     text, config, path = first.text, first.config(), first.path
     assert text.index("# Questions") < text.index("[data]")
@@ -140,7 +139,6 @@ def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_re
 
 
 def test_a_config_that_nobody_guessed_has_nothing_to_confirm(tmp_path: Path) -> None:
-    """But for the columns that it says were guessed."""
     (tmp_path / "t.csv").write_text("a b,c\nx,y\n")
     (tmp_path / "release.toml").write_text(
         'data = { path = "t.csv", reviewed = false }\n[attributes."a b"]\n# Guessed: ages, in bands\n#   that hold.\n'

@@ -24,7 +24,6 @@ CODES = ["08001", "NA", "1e3", "007"]
 
 
 def recipes(folder: Path) -> list[str]:
-    """The code on the report of a release."""
     page = (folder / "report.html").read_text(encoding="utf-8")
     return [html.unescape(code) for code in re.findall(r"<pre[^>]*><code>(.*?)</code></pre>", page, re.DOTALL)]
 
@@ -87,7 +86,6 @@ def test_the_pandas_on_the_page_keeps_codes_and_labels_as_they_are(
 
 @cache
 def without_r() -> str:
-    """Why the recipe for R cannot be run here; empty where it can."""
     if shutil.which("Rscript") is None:
         return "R is not installed (apt install r-base-core r-cran-jsonlite)"
     asked = subprocess.run(["Rscript", "-e", "library(jsonlite)"], capture_output=True, check=False)

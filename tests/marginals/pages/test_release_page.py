@@ -43,7 +43,6 @@ MARGINS = [{"age": 1, "disease": 0}, {"<b>town</b>": 0, "disease": 0}, {"age": 2
 
 @pytest.fixture(scope="module")
 def publication() -> Any:
-    """Several tables show the disease, and none shows the shoe."""
     roles = dict.fromkeys(("sex", "<b>town</b>", "shoe"), "quasi-identifier") | {"disease": "sensitive"}
     attributes = {"age": Attribute("quasi-identifier", intervals=[5, 10]), **roles}
     policy = Policy(k_link=5, diversity="entropy:2", base="none", must_publish=MARGINS, start="nothing", time_limit=0)
@@ -131,7 +130,6 @@ def test_collections_of_every_shape_are_drawn(shape: str) -> None:
 def test_in_a_browser_it_fits_reads_well_and_runs_nothing(
     browser: Any, bundle: Path, publication: Any, width: int, scheme: str
 ) -> None:
-    """The screenshot must not be one colour. Unfolded, too."""
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = context.new_page()
     asked: list[str] = []

@@ -112,7 +112,6 @@ def published_codes(table: marginals.Table | ContingencyTable, release: marginal
 
 
 def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
-    """What publish says with another strategy and base table."""
     path = policy.with_name(f"{strategy}.toml")
     path.write_text(
         f"{policy.read_text()}[base]\ntable = {base}\n"

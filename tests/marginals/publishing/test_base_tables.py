@@ -204,7 +204,6 @@ def test_of_many_attributes_the_base_table_is_left_out_and_that_is_said(columns:
 def test_the_time_limit_is_shared_by_the_base_table_and_both_searches(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a clock that goes on by a hundredth of a second when it is looked at."""
     looks = itertools.count(1)
     monkeypatch.setattr("marginals.publishing.searching.SEARCH_CLOCK", lambda: next(looks) / 100)
     search = found(people(2), strategy=strategy, time_limit=2.0).search

@@ -216,7 +216,6 @@ def test_what_a_table_itself_gives_away_is_judged_by_the_larger_number(
 
 
 def test_the_base_of_a_release_satisfies_the_larger_number_too(old_and_young: Table) -> None:
-    """A base table with smaller classes could be in no release of the policy."""
     release = marginals.publish(old_and_young, Policy(k_link=2, k_combinatorial=20, diversity="none")).release
     assert smallest(old_and_young, release) >= (20, 20)
 

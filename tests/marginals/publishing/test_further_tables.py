@@ -39,7 +39,6 @@ POLICY = Policy(
 
 
 def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """Four columns each two of which go together, and an illness."""
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 4, rows)
     b = (a + rng.integers(0, 3, rows)) % 4
@@ -50,7 +49,6 @@ def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
 
 
 def further_margins(release: Release) -> list[Margin]:
-    """The margins of the further tables, in their order."""
     return [release.domain.margin(mask) for mask in release.published.further]
 
 
@@ -188,7 +186,6 @@ def test_the_choice_looks_at_nothing_but_the_counts_of_pairs(
 def test_a_bundle_holds_nothing_of_how_its_further_tables_were_chosen(
     table: Table, release: Release, tmp_path: Path
 ) -> None:
-    """Neither their order nor their gains, nor what was tried beside them."""
     named = replace(POLICY, further_tables=[sorted(margin) for margin in sorted(further_margins(release), key=str)])
     other = marginals.publish(table, named).release
     assert told(other, tmp_path / "other") == told(release, tmp_path / "one")
@@ -225,7 +222,6 @@ def _failing(error: Exception) -> Callable[[int], AbstractContextManager[Callabl
 
 @pytest.fixture(scope="module")
 def uneven() -> Table:
-    """Many values, so that combinations of three have few rows."""
     rng = np.random.default_rng(0)
     a, b, c, d, ill = np.minimum(rng.geometric(0.4, (5, 3000)), 6)
     frame = pd.DataFrame({"a": a, "b": (a + b) % 6, "c": (a + b + c) % 6, "d": (a + c + d) % 6, "ill": ill})

@@ -53,7 +53,6 @@ def table() -> marginals.Table:
 
 
 def test_each_attribute_that_is_left_out_is_told_with_its_number_and_what_helps(table: marginals.Table) -> None:
-    """Rare values are counted, and not named."""
     policy = Policy(k_link=K, base="none", diversity="none")
     publication = marginals.publish(table, policy)
     told = publication.steward.unpublished

@@ -121,7 +121,6 @@ def test_a_bundle_with_an_order_of_other_values_is_refused(tmp_path: Path, order
 
 
 def test_an_order_survives_a_ledger(tmp_path: Path) -> None:
-    """The second release is judged over the hierarchies that the first one left."""
     days = Attribute("sensitive", order=["low", "mid", "high"])
     roles = {"ward": Attribute("quasi-identifier"), "days": days}
     joint = [{"ward": 0, "days": 0}]

@@ -70,7 +70,6 @@ class TopTwo(marginals.criteria.Diversity):
 
 @pytest.fixture(autouse=True, scope="module")
 def registered() -> Iterator[None]:
-    """Known to the tests of this module, and to no others."""
     marginals.criteria.register_diversity(TopTwo)
     yield
     marginals.criteria.unregister_diversity("top-two")
@@ -138,7 +137,6 @@ class Bounded(TopTwo):
 
 
 def test_what_else_it_can_answer_it_is_asked() -> None:
-    """Of people a bound on shares can be promised, of anything else not."""
     with pytest.raises(CriterionError, match="cannot be promised of people"):
         Requirements(("disease",), diversity=TopTwo(Fraction(1, 2)), rows_per_person=2)
     (claim,) = Requirements(("disease",), diversity=Bounded(Fraction(1, 2)), rows_per_person=2).claims

@@ -78,7 +78,6 @@ def shows(release: Release, table: Table, margin: dict[str, int]) -> bool:
 def test_a_new_strategy_is_one_function_and_one_line(
     publish: Callable[..., Result], table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Policies, configs and `select` know it then."""
     assert publish('strategy = "toy"').exit_code == 2
 
     def toy(problem: Problem, stop: Callable[[], bool]) -> SearchResult:
@@ -95,7 +94,6 @@ def test_a_new_strategy_is_one_function_and_one_line(
 
 @pytest.fixture(scope="module")
 def best(table: Table) -> float:
-    """The divergence of the best release of all, proven."""
     report = marginals.publish(table, Policy(**PRIVACY, strategy="exact", objective="kl")).steward
     assert report.search.optimal
     return report.kl_divergence
@@ -105,7 +103,6 @@ def best(table: Table) -> float:
 def test_every_strategy_publishes_what_verifies_and_none_is_better_than_the_exact_one(
     table: Table, best: float, name: str
 ) -> None:
-    """And none has a bound above it."""
     publication = marginals.publish(table, Policy(**PRIVACY, strategy=name, objective="kl", time_limit=0.5, seed=1))
     report = publication.steward
     assert report.search.strategy == name

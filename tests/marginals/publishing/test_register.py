@@ -119,7 +119,6 @@ def test_what_only_the_table_shows_is_attested_and_never_holds(tmp_path: Path) -
 
 
 def test_a_bundle_with_an_attestation_is_a_function_of_its_marginals(tmp_path: Path) -> None:
-    """Tables of which the joint classes differ, but no published marginal."""
     policy = Policy(k_link=10, diversity="simple:3/2", register=True, **APART)
     tables = [
         evenly(SKEWED),

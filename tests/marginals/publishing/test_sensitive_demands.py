@@ -148,7 +148,6 @@ def graded(rows: int = 400) -> Table:
 
 @pytest.mark.parametrize("base", ["none", "auto", "best", {"sex": 0}])
 def test_what_is_alone_has_one_table_and_no_other_attribute_beside_it(base: object) -> None:
-    """With any base table; the others are published as they would be."""
     demanded = {"pay": "distinct:3", "grade": "distinct:2"}
     policy = Policy(k_link=5, diversity=demanded, base=base, alone=["grade"], objective="kl")
     margins = marginals.publish(graded(), policy).release.published.everything.margins

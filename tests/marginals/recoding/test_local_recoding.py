@@ -251,7 +251,6 @@ def test_sweep_retains_more_than_the_baselines_and_answers_where_they_do_not(
 
 @given(tables(), st.sampled_from([None, "distinct:2", "entropy:1.5", "recursive:2,2", "simple:2"]), st.integers(1, 12))
 def test_other_criteria_and_k_alone_hold_in_every_class(table: Table, diversity: str | None, k: int) -> None:
-    """By the classes of the published cells themselves."""
     criterion = None if diversity is None else parse_diversity(diversity)
     (sensitive,) = table.sensitive
     whole = np.bincount(table.counts.column(sensitive, 0), table.counts.counts).astype(np.int64)[None]

@@ -153,7 +153,6 @@ def wide(columns: int = 12) -> pd.DataFrame:
 
 
 def compared(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]] = (), seconds: float = 60) -> Any:
-    """Everything by itself, beside the data."""
     counted = marginals.read_table(frame.astype(str), dict.fromkeys(frame, "quasi-identifier"))
     analyses = [{"attributes": list(names)} for names in wanted]
     policy = Policy(k_link=2, base="none", max_attributes=1, wanted=analyses, strategy="forward")
@@ -163,7 +162,6 @@ def compared(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]] = (), second
 
 
 def test_of_many_pairs_a_fixed_sample_is_compared_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean is of the same pairs whatever else is wanted, and says of which."""
     monkeypatch.setattr("marginals.accuracy._PAIRS", 20)
     monkeypatch.setattr("marginals.accuracy._ALL_CELLS", 9 * 7)  # of the others the total variation alone is known
     frame = wide()

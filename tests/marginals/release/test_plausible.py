@@ -77,7 +77,6 @@ def test_every_drawn_number_lies_within_the_bounds() -> None:
 
 
 def test_an_answer_of_estimate_keeps_to_what_it_was_asked_with() -> None:
-    """It took the usual level, tables and seed, whatever was asked."""
     young = lambda rows: ((rows["age"] == "20-29") & (rows["sex"] == "Female")).sum()  # noqa: E731
     asked = release.estimate(young, level=0.5, tables=30, seed=3)
     assert asked.interval() == release.estimate(young).interval(level=0.5, tables=30, seed=3)

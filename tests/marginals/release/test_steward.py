@@ -202,7 +202,6 @@ def test_a_page_names_its_release_and_publish_says_where_another_one_stands_besi
 
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
 def test_a_search_that_time_ended_is_told_as_such(seconds: float) -> None:
-    """Another run can end with other tables only where a clock ended this one."""
     policy = Policy(k_link=4, diversity="distinct:2", base="none", time_limit=seconds)
     assert marginals.publish(table, policy).steward.search.stopped is (seconds == 0)
 

@@ -131,7 +131,6 @@ def test_a_ladder_of_people_begins_with_as_many_people():
 
 
 def by_likeness(ladder="alike", hierarchy=None, ill=None, rows=1):
-    """Jobs of which the rare ones are alike in pairs by sex."""
     jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (15, 0), "miner": (0, 14)}
     people = [
         (job, sex) for job, counts in jobs.items() for sex, count in zip("fm", counts) for _ in range(count * rows)

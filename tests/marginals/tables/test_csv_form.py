@@ -158,7 +158,6 @@ def patients(rows: int = 300) -> pd.DataFrame:
 
 
 def is_taken_for_a_record(text: str, folder: Path) -> bool:
-    """Whether a table is refused as its first line is a record."""
     (folder / "t.csv").write_text(text)
     names = pd.read_csv(folder / "t.csv", nrows=0).columns
     try:
@@ -215,7 +214,6 @@ def test_headers_that_look_strange_are_headers(text: str, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("name", list(patients().columns))
 def test_hardly_any_record_is_taken_for_a_header(name: str, tmp_path: Path) -> None:
-    """Whatever row of the patients comes first; without one of the columns, too."""
     frame = patients().drop(columns=name)
     refused = 0
     for first in range(0, 300, 10):

@@ -28,7 +28,6 @@ MARGINS: list[dict[str, int]] = [{"age": 0}, {"sex": 0}, {"age": 0, "sex": 0}]
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -84,7 +83,6 @@ def test_rows_are_in_no_file_with_a_name_and_go_with_the_table(tmp_path: Path, p
 
 
 def test_a_refusal_leaves_nothing_open(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the rows, or where No file without a name is possible."""
     gc.collect()
     held = len(open_files())
     (tmp_path / "people.csv").write_text("age,sex,town\n31\n")
@@ -152,7 +150,6 @@ def test_rows_are_counted_alike_by_duckdb_and_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_spark_that_ended_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a Java machine without memory leaves is an error about a connection."""
     polars = pytest.importorskip("polars")
 
     def ended(*_: object, **__: object) -> None:

@@ -162,7 +162,6 @@ def test_a_field_of_several_lines_is_a_value(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_two_stray_quotes_never_swallow_rows_unseen(tmp_path: Path, seed: int) -> None:
-    """Wherever they stand: every row is read, or the file is refused."""
     rng = random.Random(seed)
     text = lines()
     for row in sorted(rng.sample(range(2, 62), 2)):

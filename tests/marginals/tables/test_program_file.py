@@ -159,7 +159,6 @@ def written(folder: Path, parts: Mapping[str, str | bytes]) -> Path:
 
 
 def read_workbook(path: Path, *columns: str) -> list[tuple[str, ...]]:
-    """The rows of a workbook, as a table has them."""
     attributes = {name: Attribute("quasi-identifier", missing="as a value") for name in columns or ("age",)}
     return sorted(cell for cell, count in read_table(path, attributes).counts.cells() for _ in range(count))
 
@@ -255,7 +254,6 @@ VALUES = [None, "", 1, 2.5, 1e300, -3, 0.1, 10**18, True, False, "x", " y ", "ä
 
 
 def test_durations_are_refused_by_name(tmp_path: Path) -> None:
-    """No two engines read them alike."""
     book = openpyxl.Workbook()
     book.active.append(["sex", "stay"])
     for hours in range(20, 40):

@@ -23,7 +23,6 @@ NOT_NUMBERS = ("", " ", "-", ".", "1.2.3", "1,5", "1,00", "1 00", "1,23,45", "0,
 
 
 def number_text(text: str, decimal: str = ".") -> str | None:
-    """The number that a text is in a column of bands."""
     return BANDS.base_value(text, BANDS.numbers([text], decimal))
 
 
@@ -88,7 +87,6 @@ def test_what_is_no_date_is_refused_with_its_row(text: str) -> None:
 
 @cache
 def days_of(label: str) -> frozenset[date]:
-    """The days that a label stands for, as a reader takes it."""
     if "W" in label:
         monday = date.fromisocalendar(int(label[:4]), int(label[-2:]), 1)
         return frozenset(monday + timedelta(n) for n in range(7))

@@ -105,7 +105,6 @@ def test_bands_are_cut(browser: Browser) -> None:
 
 
 def group(browser: Browser, level: int, values: list[str], name: str) -> str:
-    """Put values of a level of town into a group."""
     answer = browser.send("/levels/group", {"attribute": "town", "level": str(level), "value": values, "group": name})
     browser.window.counting.table(20)
     return answer

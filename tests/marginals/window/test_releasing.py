@@ -257,7 +257,6 @@ def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_you
 
 
 def step_states(page: str) -> dict[str, str]:
-    """The state of each step that a page says."""
     return dict(re.findall(r'<a href="[^"]*/(\w+)"(?: aria-current="page")? class="(\w+)" title="[^"]*">', page))
 
 
@@ -308,7 +307,6 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
 
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
 def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in folders that were there."""
     config = write_config(tmp_path)
     for folder in (".marginals-window", "hierarchies"):
         (tmp_path / folder).mkdir()
