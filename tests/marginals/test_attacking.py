@@ -310,14 +310,6 @@ def test_new_labels_that_do_not_tell_are_said(tmp_path: Path) -> None:
     assert change["unclear"] == ["town"]
 
 
-def test_a_corrected_record_changes_two_cells_and_not_the_number_of_rows(tmp_path: Path) -> None:
-    corrected = PEOPLE.copy()
-    corrected.loc[0, "illness"] = "gout"
-    (change,) = attacked(publish(tmp_path / "1", PEOPLE), publish(tmp_path / "2", corrected))["changes"]
-    assert change["rows"] == [184, 184]
-    assert sorted(cell["difference"] for told in change["told"] for cell in told["smallest"]) == [-1, 1]
-
-
 STATUS = Hierarchy.from_rows(
     [("at home", "with or absent", "*"), ("absent", "with or absent", "*"), ("single", "single", "*")]
 )

@@ -85,11 +85,6 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path) -> None:
         assert "k-link" in {check["criterion"] for check in found["checks"]}
 
 
-def test_a_file_with_a_rule_is_refused_by_what_there_is_instead() -> None:
-    with pytest.raises(marginals.InputError, match=r"no rule 'house.toml'; write its demands as keys of \[privacy\]"):
-        Policy(rules="house.toml")
-
-
 Change = Callable[[dict[str, Any]], object]
 
 

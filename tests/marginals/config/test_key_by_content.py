@@ -68,17 +68,6 @@ def cigarettes(rng: np.random.Generator) -> Frame:
     }
 
 
-def households(rng: np.random.Generator) -> Frame:
-    """pydataset VietNamH: people of communes, each with a region."""
-    commune = np.sort(rng.integers(0, 100, 1500))
-    return {
-        "expenses": texts(rng.integers(100, 9000, 1500)),
-        "commune": texts(commune),
-        "urban": texts(commune % 7 < 2),
-        "age": texts(rng.integers(18, 90, 1500)),
-    }
-
-
 def doctors(rng: np.random.Generator) -> Frame:
     """Patients of physicians, each a row: the number of a physician is shared, whatever it is called."""
     caring = np.sort(rng.integers(0, 60, 900))
@@ -95,7 +84,6 @@ RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | str 
     (firms, "fi", 9),
     (families, None, None),  # each child is a person; who thinks otherwise says so in the config
     (cigarettes, None, None),
-    (households, None, None),
     (doctors, None, "any"),
 ]
 

@@ -68,9 +68,3 @@ def test_what_no_config_is_is_one_sentence_at_once(folder: Path, malformed: str)
 def test_dots_that_part_no_key_are_no_matter(folder: Path, text: str) -> None:
     with pytest.raises(InputError, match=r"unknown key a|must name the table"):
         read_config(write(folder, text))
-
-
-def test_more_memory_than_any_machine_has_is_as_good_as_none(folder: Path) -> None:
-    (folder / "people.csv").write_text("age,zip,sex,disease,name\n" + "31,12345,f,flu,x\n31,12345,m,gout,y\n" * 4)
-    text = GOOD.replace("[attributes.age]", 'memory = "999999999999 GB"\n[attributes.age]')
-    assert read_config(write(folder, text)).read_table().rows == 8

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -177,20 +176,3 @@ def test_of_many_pairs_a_fixed_sample_is_compared_and_named(monkeypatch: pytest.
         both = pd.crosstab(frame[a], frame[b], normalize=True)
         alone = np.outer(shares[a].reindex(both.index), shares[b].reindex(both.columns))
         assert error == pytest.approx(np.abs(both.to_numpy() - alone).sum() / 2)
-
-
-def test_nothing_is_said_of_pairs_when_the_time_is_over_midway(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mean of those reached by then would be another on another day; single attributes are always told of."""
-    frame = wide()
-    counted = marginals.read_table(frame.astype(str), dict.fromkeys(frame, "quasi-identifier"))
-    policy = Policy(k_link=2, base="none", max_attributes=1, strategy="forward")
-    compare = import_module("marginals.publishing.stewarding").comparison
-    calls = iter(range(10**6))
-    monkeypatch.setattr(
-        "marginals.publishing.stewarding.comparison", lambda *given: compare(*given[:-1], lambda: next(calls) > 5)
-    )
-    made = marginals.publish(counted, policy).steward.comparison
-    assert len(made.release.one_way.by_table) == 12
-    assert made.release.two_way.by_table == {}
-    assert made.release.two_way.left_out == 66
-    assert made.compared_pairs == ()

@@ -123,10 +123,6 @@ def test_without_another_library_files_are_read_by_pandas(tmp_path: Path, monkey
     assert 'pip install ".[parquet]"' in refusal(tmp_path / "x.parquet")
 
 
-def test_objects_are_no_tables() -> None:
-    assert "is no table" in refusal(object())
-
-
 def test_too_little_memory_names_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "people.csv", PEOPLE)
 

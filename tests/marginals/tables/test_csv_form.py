@@ -70,13 +70,9 @@ TOWNS = {
     "german": ("cp1252", "town;job\nKöln;Bäcker\nMünchen;Ärztin\nDüsseldorf;Schüler\n"),
     "one name": ("cp1252", "name;n\nMüller;3\nMeier;4\n"),
     "french": ("cp1252", "ville;métier\nOrléans;Boulangère\nBéziers;l’élève\nSète;employée\n"),
-    "spanish": ("cp1252", "ciudad;diagnóstico\nCórdoba;neumonía\nLeón;¿niño?\n"),
-    "area": ("cp1252", "area;price\n20 m²;20 €\n30 m²;£30\n"),
     "russian": ("cp1251", "город;работа\nМосква;врач\nКазань;учитель\nСамара;повар\n"),
     "greek": ("cp1253", "πόλη;εργασία\nΑθήνα;γιατρός\nΠάτρα;δάσκαλος\n"),
     "japanese": ("shift_jis", "都市;仕事\n東京;医者\n大阪;教師\n名古屋;学生\n"),
-    "dos": ("cp850", "town;job\nKöln;Bäcker\nMünchen;Ärztin\n"),
-    "polish": ("cp1250", "miasto;zawód\nŁódź;piekarz\nGdańsk;żołnierz\nPoznań;śpiewak\n"),
     "far from the beginning": ("cp1252", "town;job\n" + "Ulm;cook\n" * 100_000 + "Köln;nun\n" * 12),
 }
 
