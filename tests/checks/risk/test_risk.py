@@ -181,22 +181,6 @@ def test_sensitivities_losses_and_utilities_of_the_case_study() -> None:
     assert distance_from_root(EXAMPLES).tolist() == [13, 7]
 
 
-def test_a_parent_of_l_equal_children_weighs_w_over_l() -> None:
-    """LSFB09 section 8: a county weighs w / l for its l cities, a state w / n for the n cities of its counties."""
-    cities = [
-        (f"{state}{county}{city}", f"{state}{county}", state, "*")
-        for state in "pq"
-        for county in "ab"
-        for city in "xyz"
-    ]
-    taxonomy = Taxonomy(Hierarchy.from_rows(cities[:-1]))
-    shares = dict(zip(taxonomy.labels, harmonic_shares(taxonomy, np.full(11, 0.6))))
-    assert shares["pax"] == pytest.approx(0.6)
-    assert [shares["pa"], shares["qb"]] == pytest.approx([0.6 / 3, 0.6 / 2])
-    assert [shares["p"], shares["q"]] == pytest.approx([0.6 / 6, 0.6 / 5])
-    assert shares["*"] == 0
-
-
 @given(hierarchies(), st.data())
 def test_the_harmonic_mean_level_by_level(hierarchy: Hierarchy, data: st.DataObject) -> None:
     taxonomy = Taxonomy(hierarchy)
@@ -316,13 +300,6 @@ def test_the_loss_is_the_expected_harm_of_the_guess(data: st.DataObject) -> None
         entries = entries_consistent_with(dictionary, disclosed[np.array([row])])
         p = 1 / entries if entries else 0.0
         assert loss == pytest.approx((p * identified[row] if p else 0) + ((1 - p) * missed[row] if p < 1 else 0))
-
-
-def test_never_disclose_counts_only_where_somebody_can_be_found() -> None:
-    """LSFB09 3.2: an infinite Phi forbids any chance of identification, an infinite Psi forbids the disclosure."""
-    disclosed = Records(SPACE, np.array([[2, 0], [1, 2], [0, 0]]))
-    assert losses(disclosed, NAMES, Harm(phi(1, np.inf))).tolist() == [0, 1, np.inf]
-    assert losses(disclosed, NAMES, Harm(Constant(1), phi(0, np.inf))).tolist() == [np.inf, 1, np.inf]
 
 
 def test_risks_over_dictionaries() -> None:
@@ -752,15 +729,6 @@ def two_records(often: int, *values: Hierarchy) -> DecisionProblem:
     return DecisionProblem(Records(space, np.array([[0, 1]] * often)), tuple(people), Harm(Constant(1.0)), None)
 
 
-@pytest.mark.parametrize(("often", "risk"), [(1, 1.0), (2, 0.75), (3, 2.5 / 3), (1_000, 0.75)])
-def test_equal_records_show_different_attributes_if_their_worst_dictionaries_differ(often: int, risk: float) -> None:
-    """One attribute each: a costs 1/2 under the one dictionary and 1 under the other, b the reverse."""
-    flat = [Hierarchy.flat(["a0", "a1"]), Hierarchy.flat(["b0", "b1"])]
-    found = least_worst_risk(two_records(often, *flat), LeastRisk(1))
-    assert found.risk == pytest.approx(risk)
-    assert found.bound is None
-
-
 @pytest.mark.parametrize("limit", ["MOST_LOSSES", "MOST_CHOICES"])
 def test_choices_that_are_too_many_leave_a_bound(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"checks.risk.worst_case.{limit}", 0)
@@ -815,18 +783,6 @@ def test_no_disclosure_of_all_records_beats_the_bound(problem: DecisionProblem, 
     assert found.risk <= allowed + 1e-9
     most = max(utility for utility, risk in possible if risk <= allowed + 1e-12)
     assert found.bound >= max(most, found.mean_utility) - 1e-9
-
-
-def test_the_mean_leaves_the_one_who_stands_out_to_show_less() -> None:
-    """Nine alike and one apart: two steps of everybody cost 1/9 of nine and 1 of one; on average the one shows nothing."""
-    space = RecordSpace(flat_domain(a="xy"))
-    originals = Records(space, np.array([[0]] * 9 + [[1]]))
-    problem = DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1)))
-    assert best_of_each(problem, LeastRisk(1)).risk == pytest.approx(2 / 10)
-    found = best_on_average(problem, LeastRisk(0.9))
-    assert found.mean_utility == pytest.approx(0.9)
-    assert found.risk == pytest.approx(0.11)
-    assert found.bound == pytest.approx(0.11)
 
 
 def test_what_no_disclosure_reaches_is_refused() -> None:

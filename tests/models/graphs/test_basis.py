@@ -219,22 +219,7 @@ def test_three_attributes_by_twos_do_not_interact_all_three() -> None:
     assert np.abs(logs).max() < 1e-10
 
 
-ODD = np.array([1, 0, 1, 0])
 AGES = Hierarchy.from_rows([("1", "1-2", "*"), ("2", "1-2", "*"), ("3", "3-4", "*"), ("4", "3-4", "*")])
-
-
-@pytest.mark.parametrize(
-    ("groups", "finest", "settled", "told"),
-    [
-        (ODD, 1, 0, 0),  # tables of 1-2 and 3-4 say nothing of odd ages
-        (ODD, 0, 0, 1),  # unless single years are published somewhere
-        (np.array([1, 0, 0, 0]), 1, 0, 1),
-        (np.array([0, 1, -1, -1]), 1, 0, 0),  # 1 against 2, when 3 and 4 are left out
-        (np.array([0, 0, -1, -1]), 1, 1, 1),
-    ],
-)
-def test_how_fine_a_table_must_be(groups: NDArray[np.intp], finest: int, settled: int, told: int) -> None:
-    assert Distinction.of_groups(AGES, finest, groups) == Distinction(settled, told)
 
 
 def test_what_asks_nothing_needs_no_table() -> None:

@@ -214,23 +214,6 @@ def test_a_table_whose_total_is_not_the_sum_of_its_cells() -> None:
     assert found.gap == 2
 
 
-def test_three_tables_of_which_no_two_disagree() -> None:
-    """No 2 x 2 x 2 table has these margins: whoever is equal in the first two pairs is equal in the third."""
-    home = Classification("home", ("town", "country"))
-    equal = {(1, 1): (5, 5), (1, 2): (0, 0), (2, 1): (0, 0), (2, 2): (5, 5)}
-    unequal = {(1, 1): (1, 1), (1, 2): (4, 4), (2, 1): (4, 4), (2, 2): (1, 1)}
-    tables = [
-        IntervalTable.of("sex by age", ["sex", "age"], equal),
-        IntervalTable.of("total", [], {(): (10, 10)}),
-        IntervalTable.of("age by home", ["age", "home"], equal),
-        IntervalTable.of("sex by home", ["sex", "home"], unequal),
-    ]
-    linked = linked_tables(tables, [SEX, AGE, home])
-    assert disagreements(linked) == []
-    with pytest.raises(ContradictionError):
-        proven_bounds(linked)
-
-
 AREA = Classification("area", ("Aurora", "Boone"))
 UNDER_65 = Classification("age", ("under 65",), others=True)
 

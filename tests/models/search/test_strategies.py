@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
-from filled_tables import counted, filled, flat_domain, of_rows
+from filled_tables import counted, filled, flat_domain
 from models import (
     STRATEGIES,
     Collection,
@@ -294,17 +294,6 @@ def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
         assert STRATEGIES["local"](whole, never).cliques == forward(whole, never).cliques
 
 
-def test_iterated_local_search_takes_two_steps_that_lose():
-    """c is a xor b, mostly: no pair tells anything, all three together do; d and e are noise."""
-    rng = np.random.default_rng(1)
-    a, b, d, e = rng.integers(0, 2, (4, 500))
-    c = a ^ b ^ (rng.random(500) < 0.1)
-    table = of_rows(flat_domain(a=2, b=2, c=2, d=2, e=2), np.column_stack([a, b, c, d, e]))
-    assert all(len(clique) == 1 for clique in select(table, "bic", "forward").cliques)
-    with short_walks(40):
-        assert ("a", "b", "c") in select(table, "bic", "local").cliques
-
-
 def table_of(shape, counts):
     return filled(flat_domain(**dict(zip("abcde", shape))), counts)
 
@@ -366,19 +355,6 @@ def is_hard(problem, found):
     """Whether greedy search fails, and whether the constraint binds."""
     free = min(allowed_values(Problem(problem.cube, objective=problem.objective)).values())
     return forward(problem, never).value > found.value + 1e-9, found.value > free + 1e-9
-
-
-def test_a_large_lattice_of_which_little_is_allowed_is_gone_through():
-    """Sixteen attributes of four values, 43 million margins, of which no two attributes may be shown together."""
-    problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_attributes=1))
-    found = exact(problem, never)
-    assert found.optimal
-    assert found.value == pytest.approx(problem.value(problem.position(cube.domain.attribute_masks)))
-    more = Problem(cube, MarginLimits(cube.domain, max_cells=16))
-    told = exact(more, Countdown(60_000))
-    assert told.bound is not None
-    assert not told.optimal
-    assert told.gap < 0.05 * told.value
 
 
 @given(problems() | private_problems(), st.sampled_from([1, 4, 12]))
