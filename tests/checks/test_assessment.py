@@ -342,7 +342,6 @@ certainties = st.sampled_from(
 
 
 def classes_with(rows: list[list[int]]) -> EquivalenceClasses:
-    """Classes with these counts by sensitive value."""
     width = max(map(len, rows))
     counts = [row + [0] * (width - len(row)) for row in rows]
     return equivalence_classes(filled(flat_domain(q=len(rows), s=width), counts), "s")

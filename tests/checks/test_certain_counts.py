@@ -101,7 +101,6 @@ class OpenCombination(NamedTuple):
 
 
 def open_combinations(domain: Domain, found: Any) -> list[OpenCombination]:
-    """Those that are left, one by one."""
     left = []
     for some in found.waiting:
         axes = [
@@ -134,7 +133,6 @@ def public_of(core: Core, collection: Collection) -> list[Mask]:
 
 
 def largest_k(core: Core, collection: Collection) -> int:
-    """Up to which every with_tables class has so many rows."""
     own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
     return min(core.collection.cube.least_count(mask & own) for mask in collection.masks)
 

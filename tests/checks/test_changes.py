@@ -102,7 +102,6 @@ def occupied(release: Collection) -> list[tuple[int, ...]]:
 
 
 def places(meet: Meet, domain: Domain, release: int, cell: tuple[int, ...]) -> tuple[int, ...]:
-    """The common values of a base cell of a release."""
     found = []
     for name, values in meet.values.items():
         hierarchy = domain.hierarchy(name)

@@ -85,7 +85,6 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def is_allowed(collection: Collection, requirements: Requirements, limit: int | None) -> bool:
-    """Claim by claim on the whole collection, nothing remembered and nothing skipped."""
     maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
     margins = [collection.domain.margin(mask) for mask in maximal]
     with_sensitive = max((sum(a in margin for margin in margins) for a in requirements.sensitive), default=0)
@@ -382,7 +381,6 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
 
 
 def looks(number: int) -> Deadline:
-    """A deadline that is over when it was looked at so often."""
     counted = count()
     return Deadline(float(number), lambda: float(next(counted)))
 

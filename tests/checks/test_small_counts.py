@@ -184,7 +184,6 @@ Several = tuple[Collection, list[str]]
 
 
 def telling_counts(bounds: np.ndarray) -> list[int]:
-    """Around the smallest count, where verdicts change."""
     least = int(bounds[bounds > 0].min())
     return sorted({2, 3, least, least + 1})
 
@@ -355,7 +354,6 @@ def test_of_people_every_cell_needs_the_rows_that_so_many_can_have() -> None:
 
 @st.composite
 def collections(draw: st.DrawFn) -> tuple[Collection, list[str]]:
-    """Any collection, decomposable or not, with some sensitive attributes or none."""
     cube = draw(data_cubes())
     drawn = [cube.domain.mask(draw(margins(cube.domain))) for _ in range(draw(st.integers(0, 4)))]
     return Collection.of(cube, drawn), draw(st.lists(st.sampled_from(cube.domain.attributes), unique=True))
@@ -420,7 +418,6 @@ def tables(draw: st.DrawFn) -> tuple[ContingencyTable, str]:
 
 
 def grouped(table: ContingencyTable, sensitive: str) -> dict[frozenset[tuple[str, str]], Counter[str]]:
-    """Sensitive labels and their counts by the labels that a class shares."""
     classes: dict[frozenset[tuple[str, str]], Counter[str]] = defaultdict(Counter)
     for labels, count in table.cells():
         cell = dict(zip(table.attributes, labels))
@@ -430,7 +427,6 @@ def grouped(table: ContingencyTable, sensitive: str) -> dict[frozenset[tuple[str
 
 
 def shown(classes: EquivalenceClasses) -> dict[frozenset[tuple[str, str]], dict[str, int]]:
-    """What the classes say of themselves, by their labels."""
     return {frozenset(classes.labels(i).items()): classes.distribution(i) for i in range(len(classes))}
 
 

@@ -146,7 +146,6 @@ def log_entropic_mean(row: list[float]) -> float:
 
 
 def adjusted_entropy(dont_care: list[float], at_risk: list[float]) -> float:
-    """What the criterion says of one class."""
     criterion = DontCareEntropy(Fraction(2), frozenset(range(len(dont_care))))
     return log(criterion.reached(np.array([[*dont_care, *at_risk]])).item())
 

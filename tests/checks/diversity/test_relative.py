@@ -98,7 +98,6 @@ def bayes_optimal(low: Fraction, high: Fraction) -> Callable[[Rows, Rows], bool]
 
 @st.composite
 def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named) -> Criterion:
-    """Any of them, about these labels."""
     kinds = ["pd", "protected", "npd", "adjusted", "alpha", "most", "odds", "beta", "bayes", "difference", "closeness"]
     kind = draw(st.sampled_from(kinds))
     of, kept, share = draw(labels), draw(labels), draw(shares)

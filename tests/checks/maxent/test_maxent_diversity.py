@@ -333,7 +333,6 @@ def random_table(sizes: Mapping[str, int], rows: int, seed: int = 0) -> Continge
 
 
 def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
-    """The finding of a claim on a collection without a junction tree."""
     return MaxentDiversity(diversity, sensitive).check(Question(collection, [sensitive]))
 
 
@@ -432,7 +431,6 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
 
 
 def sensitive_part(collection: Collection, sensitive: str) -> Collection:
-    """The margins that show the sensitive attribute, those within others left out."""
     margins = [mask for mask, margin in zip(collection.masks, collection.margins) if sensitive in margin]
     maximal = [mask for mask in margins if not any(mask != other and mask & ~other == 0 for other in margins)]
     return Collection.of(collection.cube, maximal)

@@ -76,7 +76,6 @@ def spaces(dice: Dice) -> RecordSpace:
 
 @Thrown
 def records(dice: Dice, space: RecordSpace, min_size: int = 1, max_size: int = 8) -> Records:
-    """Some records, each value at any level, alike ones included."""
     size = dice.between(min_size, max_size)
     columns = [[dice.between(0, root) for _ in range(size)] for root in space.roots.tolist()]
     return Records(space, np.array(columns, dtype=np.intp).reshape(len(space), size).T)
@@ -84,14 +83,12 @@ def records(dice: Dice, space: RecordSpace, min_size: int = 1, max_size: int = 8
 
 @Thrown
 def generalizations(dice: Dice, originals: Records) -> Records:
-    """The records with each value at the same or a higher level."""
     levels = np.array([dice.below(4) for _ in range(originals.nodes.size)], dtype=np.intp)
     return originals.generalized(np.minimum(levels.reshape(originals.nodes.shape), originals.space.heights))
 
 
 @Thrown
 def dictionaries(dice: Dice, space: RecordSpace, max_size: int = 12) -> Dictionary:
-    """Entries at any levels, for people with any numbers."""
     entries = records.of(dice, space, 1, max_size)
     return Dictionary(entries, np.array(dice.some(len(entries), range(51))))
 
@@ -112,7 +109,6 @@ def harmonic_means(taxonomy: Taxonomy, base: FloatArray) -> FloatArray:
 
 
 def entries_consistent_with(dictionary: Dictionary, record: Records) -> int:
-    """How many entries are consistent with one record."""
     repeated = Records(dictionary.space, np.broadcast_to(record.nodes, dictionary.entries.nodes.shape))
     return int(dictionary.entries.is_consistent_with(repeated).sum())
 
@@ -501,7 +497,6 @@ OBJECTIVES = (
 
 
 def best_by_walking(problem: DecisionProblem, objective: Preference, row: int) -> tuple[float, ...] | None:
-    """The best score of one record over all its level vectors."""
     vectors = problem.originals.space.level_vectors()
     rows = np.full(len(vectors), row)
     shown = problem.originals[rows].generalized(vectors)
@@ -742,7 +737,6 @@ def test_choices_that_are_too_many_leave_a_bound(limit: str, monkeypatch: pytest
 
 
 def pairs(problem: DecisionProblem) -> list[tuple[float, float]]:
-    """Mean utility and risk of every disclosure of all records together."""
     rows = np.arange(len(problem.originals))
     each = at_each_vector(problem)
     chosen = product(range(len(each)), repeat=len(rows))

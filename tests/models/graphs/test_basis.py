@@ -27,7 +27,6 @@ from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, domains
 
 
 def over_base_cells(q, domain, mask):
-    """The probability of the coarser cell that each base cell lies in."""
     for axis, (hierarchy, level) in enumerate(zip(domain.hierarchies, domain.levels(mask).values())):
         lift = hierarchy.lift(0, level)
         together = (lift[:, None] == lift).astype(float)
@@ -90,7 +89,6 @@ def asked_of(domain: Domain, margins: list[Margin], groups: Groups) -> dict[str,
 
 
 def asked_cells(domain: Domain, groups: Groups) -> list[NDArray[np.bool_]]:
-    """For each combination of groups the base cells that it means."""
     grids = dict(zip(domain.attributes, np.indices([h.size(0) for h in domain.hierarchies])))
     numbers = [sorted(set(own[own >= 0].tolist())) for own in groups.values()]
     everything = np.ones([h.size(0) for h in domain.hierarchies], dtype=np.bool_)

@@ -144,7 +144,6 @@ def changed(move, domain, graph):
 
 
 def conceivable(domain):
-    """Every addition or removal of a single vertex or edge."""
     count = domain.vertex_count
     yield from (kind(v) for kind in (AddVertex, RemoveVertex) for v in range(count))
     yield from (kind(v, w) for kind in (AddEdge, RemoveEdge) for v, w in combinations(range(count), 2))
@@ -152,7 +151,6 @@ def conceivable(domain):
 
 @st.composite
 def graphs(draw):
-    """The interaction graph of a valid decomposable collection."""
     domain = draw(domains())
     return InteractionGraph.of(domain, draw(decomposable_masks(domain)))
 

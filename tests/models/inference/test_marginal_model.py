@@ -53,7 +53,6 @@ def of_shape(shape: str) -> Collection:
 
 
 def enumerated(collection: Collection) -> Array:
-    """The maximum-entropy joint in rows, fitted to the full joint."""
     counts = joint_array(base_table(collection.cube))
     p = counts / counts.sum()
     return counts.sum() * iterative_proportional_fitting(p, collection.domain, collection.margins, sweeps=4000)
@@ -542,7 +541,6 @@ def test_every_published_count_is_kept(margins: list[dict[str, int]], rows: int,
 
 
 def pair_of(*, ones_of_b: int, ones_of_d: int, rows: int) -> Collection:
-    """b and d in tables of their own, b with two values."""
     data = np.zeros((rows, 4), dtype=np.int64)
     data[:ones_of_b, 1] = 1
     data[:ones_of_d, 3] = 1

@@ -25,14 +25,12 @@ from models import (
 
 
 def rows_of(collection: Collection, seed: int = 0, seconds: float = 20.0) -> dict[str, np.ndarray] | None:
-    """What is found in so many seconds of the processor."""
     return possible_table(collection, seed, Deadline.after(seconds, time.process_time))
 
 
 def counts_of(
     collection: Collection, rows: dict[str, np.ndarray], table: ContingencyTable
 ) -> dict[tuple[int, ...], int]:
-    """The counts of a margin among rows at the finest published levels."""
     hierarchy, finest = collection.domain.hierarchy, collection.finest_levels
     columns = (hierarchy(a).lift(finest[a], level)[rows[a]].tolist() for a, level in table.margin.items())
     return Counter(zip(*columns))

@@ -102,7 +102,6 @@ MANY = 10_000
 
 
 def altered(rng: np.random.Generator, published: LabelledTables) -> LabelledTables:
-    """One to three counts moved by one to three."""
     tables = [(attributes, list(cells)) for attributes, cells in published.tables]
     for _ in range(rng.integers(1, 4)):
         _, cells = tables[rng.integers(len(tables))]

@@ -84,7 +84,6 @@ class Limits:
 
 @st.composite
 def limited_starts(draw):
-    """A start, and limits that allow it."""
     cube, start = draw(starts())
     sizes = [cube.domain.size(cube.domain.margin(mask)) for mask in start]
     cells = max([*sizes, draw(st.integers(1, 60))])
@@ -267,7 +266,6 @@ def limited(draw):
 
 
 def is_within(domain, limit, cliques):
-    """By the definitions, margin by margin."""
     margins = [domain.margin(clique) for clique in cliques]
     return (
         all(limit.max_attributes is None or len(margin) <= limit.max_attributes for margin in margins)

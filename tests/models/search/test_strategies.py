@@ -67,7 +67,6 @@ any_problem = problems() | private_problems()
 
 @pytest.fixture(scope="module", autouse=True)
 def few_turns():
-    """Random searches that end soon."""
     with short_walks(2):
         yield
 
@@ -121,7 +120,6 @@ OF_ANY_OBJECTIVE = ["auto", *REPLAYED]
 
 
 def assert_steps_lead_to_the_result(problem, found, *, is_replayed):
-    """Each begins where the last one ended."""
     assert all(step.after == pytest.approx(later.before, abs=1e-9) for step, later in pairwise(found.steps))
     start = MaximumEntropy(Collection.of(problem.cube, problem.initial)).kl_divergence
     ends = (found.steps[0].before, found.steps[-1].after) if found.steps else (start, start)
@@ -245,7 +243,6 @@ def hidden_pair() -> Problem:
     cube = DataCube([counted(domain, dict(zip(cells, [12, 9, 11, 9, 9, 11, 9, 11])))])
 
     def apart(cliques, _):
-        """One attribute has one partner."""
         partners = [set(domain.margin(clique)) for clique in cliques if len(domain.margin(clique)) > 1]
         if any(one & other for place, one in enumerate(partners) for other in partners[:place] if one != other):
             return Refusal("two partners", RefusalScope.LONGER)
@@ -299,7 +296,6 @@ def table_of(shape, counts):
 
 
 def asked(table, name, criterion):
-    """How often a search asks whether to stop."""
     looks = count()
     deadline = Deadline(100_000, lambda: next(looks))
     select(table, criterion, name, deadline=deadline)
@@ -352,7 +348,6 @@ def assert_is_best(problem):
 
 
 def is_hard(problem, found):
-    """Whether greedy search fails, and whether the constraint binds."""
     free = min(allowed_values(Problem(problem.cube, objective=problem.objective)).values())
     return forward(problem, never).value > found.value + 1e-9, found.value > free + 1e-9
 
@@ -460,7 +455,6 @@ def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, p
 
 @st.composite
 def wanted_margins(draw, domain):
-    """One to three sets of attributes with weights that matter."""
     sets = st.sets(st.sampled_from(domain.attributes), min_size=1, max_size=3)
     weights = st.sampled_from([0.1, 0.5, 1.0, 3.0])
     chosen = draw(st.lists(st.tuples(sets, weights), min_size=1, max_size=3))
@@ -478,7 +472,6 @@ def brute_force(cube, cliques, margins):
 
 @st.composite
 def wanting(draw, problems=any_problem):
-    """A problem with analyses that are wanted."""
     problem = draw(problems)
     return replace(problem, wanted=WantedAnalyses(problem.cube, draw(wanted_margins(problem.cube.domain))))
 
@@ -501,7 +494,6 @@ def objective(problem, cliques):
 
 
 def least(problem):
-    """Of all collections that a problem allows, each looked at."""
     return min(
         objective(problem, cliques)
         for cliques in all_collections(problem.cube.domain)
