@@ -59,7 +59,6 @@ class Case:
 
     @property
     def table(self) -> marginals.Table:
-        """As a user reads it."""
         rows = [
             (f"ward {ward}", value)
             for ward, own in enumerate(np.hstack([self.counts, self.missing[:, None]]).tolist())
@@ -86,7 +85,6 @@ class Case:
         return marginals.read_table(frame, {"ward": "quasi-identifier", "ill": ill}, k=3)
 
     def fitted(self, table: marginals.Table) -> "Case":
-        """With the groups that the counts gave."""
         hierarchy = table.domain.hierarchy("ill")
         codes = [hierarchy.labels[0].index(value) for value, rows in zip(self.values, self.counts.sum(axis=0)) if rows]
         lifted = [hierarchy.lift(0, level)[codes].tolist() for level in range(hierarchy.height)]
@@ -117,7 +115,6 @@ class Case:
 
 
 def drawn(rng: np.random.Generator) -> Case:
-    """Any case in which all can be asked."""
     kind = str(rng.choice(list(VALUES)))
     distance = str(rng.choice(["equal", "ordered", "hierarchical"]))
     number = int(rng.integers(2, len(VALUES[kind]) + 1))
