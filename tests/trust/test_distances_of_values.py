@@ -20,7 +20,7 @@ from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity,
 from checks.diversity.text import numbers
 from marginals import open_release
 from marginals.bundle.writing import bundle_files
-from marginals.publishing.publishing import content, prepare, released_names
+from marginals.publishing.publishing import content, prepare
 from marginals.publishing.searching import no_progress
 from models import Hierarchy
 from privacy_oracles import Ground, exact_work
@@ -161,8 +161,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         worst = worst_of[level]
         refusal = allows(frozenset([mask]), 0)
         assert (refusal is None) is (worst <= t), (refusal, worst)
-        named = released_names(prepared, table, (mask,))
-        published = content(prepared, (mask,), named, "a release")
+        published = content(prepared, table, (mask,), "a release")
         judged(published.verify().checks, t, worst)
         bundle = folder / f"{number}-{level}"
         for path, file in bundle_files(published, b"<!doctype html>").items():
