@@ -174,9 +174,12 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
     for label, parent in hint.parents.items():
         if not {label, parent} & used and parent in reading.labels:
             indented.setdefault(parent, []).append(label)
+    import networkx as nx  # loaded here: most tables have no hints
+
     for wholes in (indented, _codes_of_groups([label for label in reading.values if label not in indented])):
         evidence = {label: _evidence(reading.lines, label, parts) for label, parts in wholes.items()}
-        level = {label: sum(label in parts for parts in _all_parts(wholes)) for label in wholes}
+        graph = nx.DiGraph([(label, part) for label, parts in wholes.items() for part in parts])
+        level = {label: len(nx.ancestors(graph, label)) for label in wholes}
         is_stub = wholes is indented
         adds_up = prod(value for value in evidence.values() if value) >= _HINT
         for label, parts in wholes.items():
@@ -210,16 +213,6 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
 
 def _exact(reading: LabelReading) -> set[str]:
     return {label for label, parts in reading.groups.items() if f"{label}: others" not in parts}
-
-
-def _all_parts(wholes: Groups) -> Iterator[set[str]]:
-    for label in wholes:
-        below: set[str] = set()
-        parts = [*wholes[label]]
-        while parts:
-            below.add(part := parts.pop())
-            parts += [other for other in wholes.get(part, ()) if other not in below]
-        yield below
 
 
 def _read_named_total(reading: LabelReading) -> None:

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
     from marginals.decision import Approval, DecidedTable, Decision, Learned
     from marginals.steward import WantedTable
 
-_NAMED = 6
-"""Names that a line lists."""
-
 _MOST_VALUES = 3
 """Values that are named; more are counted."""
 
@@ -62,7 +59,6 @@ def _smallest_line(decision: "Decision") -> str:
 
 
 def _revealing_line(decision: "Decision") -> str:
-    """Return the value that readers come nearest to its limit with, and in which group; empty if no value has a limit."""
     limited = [learned for learned in decision.learned if learned.surest.bound is not None]
     if not limited:
         return ""
@@ -110,8 +106,12 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
 def useful_line(decision: "Decision") -> str:
     """Return how many pairs of attributes can be analysed, and of which nothing is published."""
     pairs = decision.pairs.total
+<<<<<<< HEAD
     unpublished = decision.content.unpublished
     nothing = f" Nothing of: {first_few(unpublished, _NAMED)}." if unpublished else ""
+=======
+    nothing = f" Nothing of: {first_few(decision.content.unpublished, 6)}." if decision.content.unpublished else ""
+>>>>>>> int
     if not pairs:
         return f"Useful for: the counts of one column.{nothing}"
     exactly = "" if not decision.exact else f", {decision.exact:,} of them exactly"
@@ -124,7 +124,11 @@ def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
         return ""
     lost = [" by ".join(map(column_name, table.attributes)) for table in wanted if table.margin is None]
     not_lost = f"{len(wanted) - len(lost):,} of {len(wanted):,} named questions are answered by a table"
+<<<<<<< HEAD
     return f"Named: {not_lost}{f'; not {first_few(lost, _NAMED)}' if lost else ''}."
+=======
+    return f"Named: {not_lost}{f'; not {first_few(lost, 6)}' if lost else ''}."
+>>>>>>> int
 
 
 def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
@@ -197,7 +201,7 @@ def _learned_row(decision: "Decision", learned: "Learned") -> dict[str, Any]:
 
 
 def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
-    """Return of each sensitive attribute, or of each where none is, the others by what a release tells of the pair."""
+    # of each sensitive attribute, or of each where none is, the others by what a release tells of the pair
     kinds, rows = decision.pairs.kinds, list[tuple[str, Mapping[str, str]]]()
     published = [name for name in decision.pairs.attributes if name not in decision.content.unpublished]
     for name in [name for name in decision.content.sensitive if name in published] or published:
@@ -205,7 +209,11 @@ def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
         for other in published:
             if other != name and (kind := kinds.get((name, other))):
                 by_kind.setdefault(kind, []).append(column_name(other))
+<<<<<<< HEAD
         rows.append((column_name(name), {kind: first_few(names, _NAMED) for kind, names in by_kind.items()}))
+=======
+        rows.append((column_name(name), {kind: first_few(names, 6) for kind, names in by_kind.items()}))
+>>>>>>> int
     return rows
 
 
