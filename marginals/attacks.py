@@ -176,10 +176,7 @@ def certainties(published: BundleContent) -> dict[str, CertainCells]:
         a: published_views(published.everything, a)
         for a in filter(published.everything.shows, published.domain.attributes)
     }
-    attributes, knowledge = (
-        [attribute for attribute in published.sensitive if attribute in views],
-        _knowledge(published),
-    )
+    attributes, knowledge = [name for name in published.sensitive if name in views], _knowledge(published)
     k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
     parts = range(len(attributes), 0, -1)
     return {a: certain_cells(knowledge, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}

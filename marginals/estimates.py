@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from marginals.arguments import elements_of, require_whole_number
+from marginals.arguments import elements_of, whole
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.messages import first_few
@@ -116,7 +116,7 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     if isinstance(attributes, Mapping):
         for a, level in attributes.items():
             most = model.domain.hierarchy(known_attribute(model.domain, a)).height
-            require_whole_number(level, f"the level of {a!r}", 0, most)
+            whole(0, most).check(level, f"the level of {a!r}")
         return {a: int(level) for a, level in attributes.items()}
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
@@ -162,9 +162,8 @@ class MeantRows:
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
         """Certain bounds of the number of rows. seconds: budget of programs, if the bounds are not proven to be sharp."""
-        least = most = self.surely.bounds(seconds)
-        if self.is_in_doubt:
-            most = self.possibly.bounds(seconds)
+        least = self.surely.bounds(seconds)
+        most = self.possibly.bounds(seconds) if self.is_in_doubt else least
         return CountBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @cached_property
@@ -174,9 +173,8 @@ class MeantRows:
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """Certain bounds of the counts of a margin's cells, with axes in its order."""
-        least = most = self.surely.by(margin)
-        if self.is_in_doubt:
-            most = self.possibly.by(margin)
+        least = self.surely.by(margin)
+        most = self.possibly.by(margin) if self.is_in_doubt else least
         return MarginBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @property
