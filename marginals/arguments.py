@@ -54,12 +54,22 @@ def elements_of(value: object, name: str, instead: str, kind: type | UnionType =
     return elements
 
 
+def require_whole_number(value: object, name: str, least: int, most: int | None = None) -> None:
+    """Raise InputError unless a value is a whole number within bounds, of Python or of NumPy."""
+    whole(least, most).check(value, name)
+
+
 def published_of(value: Any, name: str) -> Any:
     """Return the published marginals of a release, or of the content of a bundle. Raises InputError for what has none."""
     published = getattr(value, "published", value)
     if not hasattr(type(published), "everything"):
         raise InputError(f"{name} cannot be {kind_of(value)}; give what marginals.open_release(folder) returns")
     return published
+
+
+def require_share(value: object, name: str) -> None:
+    """Raise InputError unless a value is a number from 0 to 1."""
+    number(0, 1).check(value, name)
 
 
 def kind_of(value: object) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from marginals.arguments import elements_of, whole
+from marginals.arguments import elements_of, require_whole_number
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.messages import first_few
@@ -116,7 +116,7 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     if isinstance(attributes, Mapping):
         for a, level in attributes.items():
             most = model.domain.hierarchy(known_attribute(model.domain, a)).height
-            whole(0, most).check(level, f"the level of {a!r}")
+            require_whole_number(level, f"the level of {a!r}", 0, most)
         return {a: int(level) for a, level in attributes.items()}
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)

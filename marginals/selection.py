@@ -14,7 +14,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from marginals.arguments import elements_of, require, require_function, whole
+from marginals.arguments import elements_of, require, require_function, require_whole_number
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
@@ -506,7 +506,7 @@ def select(
     >>> select(people, counts="Freq", forbidden=[("smokes", "coughs")]).independences()
     ('smokes is independent of coughs.',)
     """
-    whole(0).check(seed, "seed")
+    require_whole_number(seed, "seed", 0)
     if constraint is not None:
         require_function(constraint, "constraint", "a function of cliques, lambda cliques: True")
     require(parameters, str, "parameters", '"nominal" or "adjusted"')

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from marginals.arguments import published_of, require, whole
+from marginals.arguments import published_of, require, require_whole_number
 from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
@@ -66,8 +66,8 @@ def query_error(
     (0.11, 0.241)
     """
     published = _required(anonymized, table, seed)
-    whole(1, len(table.domain.attributes)).check(conditions, "conditions")
-    whole(1, 10**6).check(queries, "queries")
+    require_whole_number(conditions, "conditions", 1, len(table.domain.attributes))
+    require_whole_number(queries, "queries", 1, 10**6)
     rng = np.random.default_rng(seed)
     if isinstance(published, LocalRecoding):
         drawn = random_count_queries(table.base_counts, conditions, queries, rng)
@@ -118,7 +118,7 @@ def prediction_accuracy(
 
 def _required(anonymized: Any, table: object, seed: object) -> BundleContent | LocalRecoding:
     require(table, Table, "table", "what marginals.read_table(source, attributes) returns")
-    whole(0).check(seed, "seed")
+    require_whole_number(seed, "seed", 0)
     return anonymized if isinstance(anonymized, LocalRecoding) else published_of(anonymized, "anonymized")
 
 

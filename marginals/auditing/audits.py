@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from checks.attacks.knowledge import Fact, FactCriteria, FactKind, certain_facts
-from marginals.arguments import elements_of, path_of, whole
+from marginals.arguments import elements_of, path_of, require_whole_number
 from marginals.auditing.formats import is_frame
 from marginals.auditing.guess import guessed_spec
 from marginals.auditing.published import read_all
@@ -293,8 +293,8 @@ def audit(
         protection=used.protection if protection is None else protection,
         sensitive=tuple(elements_of(sensitive, "sensitive", "names of attributes", str)) or used.sensitive,
     )
-    whole(1).check(used.small, "small")
-    whole(0).check(used.protection, "protection")
+    require_whole_number(used.small, "small", 1)
+    require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
     used = _chosen(used, paths)
     parts = read_tables(used)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from checks.claims import LEAST_DEMAND, MOST_ROWS
-from marginals.arguments import whole
+from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.jobs import in_processes, require_jobs
 from marginals.publishing.policy import GivenDiversity, Policy, require_table
@@ -66,7 +66,7 @@ def frontier(
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
     for number in k or ():
-        whole(LEAST_DEMAND, MOST_ROWS).check(number, "k")
+        require_whole_number(number, "k", LEAST_DEMAND, MOST_ROWS)
     ks: list[int | None] = [*sorted(set(k))] if k else [policy.k_link]
     diversities, strategy_choices = diversity or [policy.diversity], strategies or [policy.strategy]
     rows = []

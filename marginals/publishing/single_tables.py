@@ -11,7 +11,7 @@ from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, reidentification
 from checks.privacy_constraint import PrivacyConstraint
 from checks.requirements import Requirements
-from marginals.arguments import number, require, require_function
+from marginals.arguments import require, require_function, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
@@ -38,7 +38,7 @@ def anonymize(
     [Margin({'age': 1, 'sex': 1}), Margin({'age': 3, 'sex': 0})]
     """
     require_table(table, policy)
-    number(0, 1).check(suppression, "suppression")
+    require_share(suppression, "suppression")
     require_function(progress, "progress", PROGRESS)
     if not table.quasi_identifiers:
         raise InputError(
@@ -118,7 +118,7 @@ def assess(
         everybody = population.sizes(classes)[1][: len(classes)]
         checks = (*checks, *population.findings(classes))
     elif population is not None:
-        number(0, 1).check(population, "population")
+        require_share(population, "population")
         everybody = float(population)
     return Assessed(
         assess_table(generalized, table.sensitive),
@@ -147,7 +147,7 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels
     Margin({'age': 2, 'sex': 0})
     """
-    number(0, 1).check(suppression, "suppression")
+    require_share(suppression, "suppression")
     for attribute in levels:
         if attribute not in table.quasi_identifiers:
             raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")

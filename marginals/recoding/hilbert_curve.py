@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checks.diversity.criterion import Diversity
-from marginals.arguments import whole
+from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.local_recoding import LocalRecoding, require_rows, requirement_of
 from marginals.tables.table import Table
@@ -40,7 +40,7 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
     >>> hilbert(table, "functional:0.5,2")
     LocalRecoding(48 rows in 10 classes)
     """
-    whole(1).check(k, "k")
+    require_whole_number(k, "k", 1)
     criterion = requirement_of(table, requirement)
     if criterion is None:
         cells = _hilbert_order(table)
@@ -57,8 +57,8 @@ def hilbert(table: Table, requirement: Diversity | str | None = None, *, k: int 
 
 def hilbert_groups(table: Table, l: int, *, k: int = 1) -> LocalRecoding:
     """Return the table in groups of at least l rows with different sensitive values, joined up to k rows."""
-    whole(1).check(k, "k")
-    whole(1).check(l, "l")
+    require_whole_number(k, "k", 1)
+    require_whole_number(l, "l", 1)
     cells, values = _ordered_rows(table)
     if l > eligible_l(values):
         raise NothingPublishableError(f"no grouping is simple {l}-diverse: a sensitive value has too many rows")

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from checks.diversity.criteria import Functional
 from checks.diversity.criterion import Diversity
-from marginals.arguments import elements_of, whole
+from marginals.arguments import elements_of, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
 from marginals.recoding.lattice import lattice_nodes
 from marginals.recoding.local_recoding import (
@@ -184,7 +184,7 @@ def sweep(
     >>> sweep(table, "functional:0.5,2", k=4)
     LocalRecoding(48 rows in 9 classes)
     """
-    whole(1).check(k, "k")
+    require_whole_number(k, "k", 1)
     criterion = requirement_of(table, requirement)
     quasi_identifiers = table.quasi_identifiers if importance is None else importance
     axes = tuple(elements_of(quasi_identifiers, "importance", "a list of quasi-identifiers"))

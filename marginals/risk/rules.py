@@ -15,7 +15,7 @@ import numpy as np
 from checks.risk.attackers import Records, RecordSpace
 from checks.risk.disclosure import Disclosure
 from checks.risk.disclosure import generalize as generalize_records
-from marginals.arguments import elements_of, require, whole
+from marginals.arguments import elements_of, require, require_whole_number
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.risk.bound_conditions import rows_that_meet
@@ -69,7 +69,7 @@ class DisclosedTable:
         if seed is None:
             keys = np.frombuffer(os.urandom(8 * rows), dtype=np.uint64)
         else:
-            whole(0).check(seed, "seed")
+            require_whole_number(seed, "seed", 0)
             keys = np.random.default_rng(seed).integers(0, 2**64, rows, dtype=np.uint64)
         return frame.iloc[np.argsort(keys, kind="stable")].reset_index(drop=True)
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from marginals.arguments import elements_of, path_of, require, whole
+from marginals.arguments import elements_of, path_of, require, require_whole_number
 from marginals.errors import InputError
 from marginals.keys import (
     TEXTS,
@@ -567,7 +567,7 @@ class TableSource:
         do not fit into memory, rarer values are generalized first. Raises InputError, naming the column and the row,
         never the value.
         """
-        whole(1).check(k, "k")
+        require_whole_number(k, "k", 1)
         table = self._whole_table(k)
         pairs = confirmed_pairs(self.impossible, self.attributes)
         check_pairs(table, pairs)
