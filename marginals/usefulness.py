@@ -58,8 +58,8 @@ def query_error(
 
     anonymized: a release of the table, or an anonymized table from `sweep`, `hilbert` or `LocalRecoding.full_domain`. A
     query draws a row, some attributes and a level of each, and counts the rows with the same values there. seed: draws the
-    same queries for different releases. Raises InputError for another table than the published one, or for more conditions than
-    the table has attributes.
+    same queries for different releases. Raises InputError for another table than the published one, or for more conditions
+    than the table has attributes.
 
     >>> from marginals.example import release, table
     >>> round(query_error(release, table, conditions=1), 3), round(query_error(release, table, conditions=2), 3)

@@ -75,15 +75,14 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     possible = {name: level for name, level in levels.items() if level is not None}
     if len(possible) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
         return possible
-    is_too_small = any(part.class_size is not None and part.class_size > table.rows for part in parts)
-    if is_too_small:
-        advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
-    else:
-        advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
-    remedies: dict[str, dict[str, str]] = {} if is_too_small else {"base": {}}
-    suppressed_tables = map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0)))
-    why = no_single_table(suppressed_tables, parts)
-    raise NothingPublishableError(f"{why}; {advice}").helped_by(**remedies)
+    why = no_single_table(map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0))), parts)
+    if any((part.class_size or 0) > table.rows for part in parts):
+        raise NothingPublishableError(
+            f"{why}; demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
+        )
+    raise NothingPublishableError(
+        f'{why}; lower the requirement, or set base.table = "none" to publish smaller tables only'
+    ).helped_by(base={})
 
 
 def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:

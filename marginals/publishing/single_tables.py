@@ -10,7 +10,6 @@ from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, reidentification
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
 from marginals.arguments import require, require_function, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
@@ -22,7 +21,6 @@ from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_table
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray
-from models.tables.contingency_table import ContingencyTable
 
 
 def anonymize(
@@ -120,20 +118,15 @@ def assess(
     elif population is not None:
         require_share(population, "population")
         everybody = float(population)
+    demanded: dict[str, list[Diversity]] = {name: [] for name in table.sensitive}
+    for claim in requirements.diversity_claims:
+        demanded[claim.sensitive] += [claim.class_diversity] if claim.class_diversity is not None else []
     return Assessed(
         assess_table(generalized, table.sensitive),
         checks,
         reidentification(classes.counts, everybody),
-        _eligible(generalized, table, requirements) if len(classes) else {},
+        eligibility(generalized, table.base_counts, table.sensitive, demanded) if len(classes) else {},
     )
-
-
-def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
-    demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
-    for claim in requirements.diversity_claims:
-        if claim.class_diversity is not None:
-            demanded[claim.sensitive].append(claim.class_diversity)
-    return eligibility(generalized, table.base_counts, table.sensitive, demanded)
 
 
 def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
