@@ -152,7 +152,6 @@ def names(tree: ast.AST) -> Iterator[str]:
 
 
 def messages(tree: ast.AST) -> Iterator[str]:
-    """Texts of errors that a file raises, a placeholder for each value."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call):
             for argument in node.exc.args[:1]:
