@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,7 @@ from marginals.arguments import elements_of, require, require_function, require_
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
-from marginals.jobs import in_processes, require_jobs
+from marginals.jobs import in_processes
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
@@ -49,14 +49,13 @@ class FrequencyTable:
     """Counts of the combinations of values.
 
     counts: over a domain without generalizations. dtypes: types of the columns of the frame. dropped: rows with a missing
-    value, which do not count. unused: by attribute the number of values without a row, which are left out.
+    value, which do not count. notes: sentences about data that are left out.
     """
 
     counts: ContingencyTable
     dtypes: Mapping[str, pd.CategoricalDtype]
     dropped: int = 0
-    dropped_in: Mapping[str, int] = field(default_factory=dict)
-    unused: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -67,33 +66,24 @@ class FrequencyTable:
             raise InputError("no row of the frame has a value in every column and counts")
         used = {a: column[rows > 0].remove_unused_categories() for a, column in values.items()}
         unused = {a: len(values[a].categories) - len(column.categories) for a, column in used.items()}
+        columns = ", ".join(f"{number} of {name}" for name, number in unused.items() if number)
         domain = Domain.of({a: Hierarchy.flat(list(map(str, column.categories))) for a, column in used.items()})
         codes = {a: column.codes.astype(np.intp) for a, column in used.items()}
         table = ContingencyTable.from_cells(domain, dict.fromkeys(used, 0), codes, rows[rows > 0])
         dtypes = {a: column.dtype for a, column in used.items()}
-        return cls(table, dtypes, dropped, dropped_in, {a: number for a, number in unused.items() if number})
+        notes = []
+        if dropped:
+            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
+
+            notes.append(next(dropped_lines(table.total, dropped, dropped_in)))
+        if columns:
+            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
+        return cls(table, dtypes, dropped, tuple(notes))
 
     @property
     def domain(self) -> Domain:
         """The attributes with their values."""
         return self.counts.domain
-
-    def notes(self) -> tuple[str, ...]:
-        """Sentences about data that are left out.
-
-        >>> sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"]))
-        >>> counted(pd.DataFrame({"size": sizes, "sold": ["yes", None]})).notes()[0]
-        'Dropped few rows with missing values: few lack sold.'
-        """
-        notes = []
-        if self.dropped:
-            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
-
-            notes.append(next(dropped_lines(self.counts.total, self.dropped, self.dropped_in)))
-        if self.unused:
-            columns = ", ".join(f"{number} of {name}" for name, number in self.unused.items())
-            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
-        return tuple(notes)
 
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Values of the frame for codes."""
@@ -383,7 +373,7 @@ class Selection(SelectedModel):
         system can fork. time_limit: seconds. Raises InputError for numbers that make no sense.
         """
         require_whole_number(times, "times", 1)
-        require_jobs(jobs)
+        require_whole_number(jobs, "jobs", 1)
         deadline = within(time_limit)
         work = partial(_resampled, self.rows.counts, self.reselect, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
@@ -495,7 +485,7 @@ def select(
 
 
 def _noted(rows: FrequencyTable) -> FrequencyTable:
-    for note in rows.notes():
+    for note in rows.notes:
         warn(note, DataWarning, stacklevel=3)
     return rows
 

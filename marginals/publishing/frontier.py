@@ -13,7 +13,7 @@ import pandas as pd
 from checks.claims import LEAST_DEMAND, MOST_ROWS
 from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
-from marginals.jobs import in_processes, require_jobs
+from marginals.jobs import in_processes
 from marginals.publishing.policy import GivenDiversity, Policy, require_table
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
@@ -61,7 +61,7 @@ def frontier(
     2  100            NaN    False        0
     """
     require_table(table, policy)
-    require_jobs(jobs)
+    require_whole_number(jobs, "jobs", 1)
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")

@@ -10,6 +10,7 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
+from marginals.arguments import require_names
 from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation
@@ -44,9 +45,7 @@ from models.tables.hierarchy import Domain, Mask
 
 def _chosen_base(wish: "_Wish", levels: Mapping[str, int]) -> tuple[Mask, ...]:
     table, requirements = wish.table, wish.requirements
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
+    require_names(levels, "base", table.quasi_identifiers, "quasi-identifier")
     levels = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
     masks = _masks(table, levels, sensitive_levels(table, requirements), wish.policy.alone)
     for mask, part in zip(masks, _parts(table, requirements)):
@@ -383,6 +382,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
 
 def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
     table, policy, series = prepared.table, prepared.policy, prepared.series
+    require_names(policy.alone, "alone", table.sensitive, "sensitive attribute")
     return MarginLimits(
         table.domain,
         policy.max_cells,
@@ -391,17 +391,9 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
         allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
         None if series is None else series.masks,
         prepared.common,
-        tuple(_separate(table, name) for name in policy.alone),
+        tuple(table.domain.attribute_masks[table.domain.index(name)] for name in policy.alone),
         policy.crossing_levels,
     )
-
-
-def _separate(table: Table, name: str) -> Mask:
-    if name not in table.sensitive:
-        raise InputError(
-            f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
-        )
-    return table.domain.attribute_masks[table.domain.index(name)]
 
 
 def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:

@@ -10,7 +10,7 @@ from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, reidentification
 from checks.privacy_constraint import PrivacyConstraint
-from marginals.arguments import require, require_function, require_share
+from marginals.arguments import require, require_function, require_names, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
@@ -95,12 +95,8 @@ def assess(
     """
     require_table(table, policy)
     require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')
-    chosen = dict(levels or {})
-    for attribute in chosen:
-        if attribute not in table.quasi_identifiers:
-            names = ", ".join(table.quasi_identifiers)
-            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {names}")
-    margin = dict.fromkeys(table.domain.attributes, 0) | chosen
+    require_names(levels or (), "levels", table.quasi_identifiers, "quasi-identifier")
+    margin = dict.fromkeys(table.domain.attributes, 0) | dict(levels or {})
     generalized = table.base_counts.rolled_up(margin)
     requirements = policy.requirements_of(table)
     findings = requirements.of_table(generalized)
@@ -141,9 +137,7 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     Margin({'age': 2, 'sex': 0})
     """
     require_share(suppression, "suppression")
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
+    require_names(levels, "levels", table.quasi_identifiers, "quasi-identifier")
     requirements = policy.requirements_of(table)
     table_levels = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
     chosen = single_table(table.cube, table_levels, requirements)
