@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 INDEPENDENT = "exact one-way tables, all else independent"
 ALONE = "the best one-way tables within the policy"
 SINGLE = "the best single table"
-STEPWISE = "a single table, refined step by step"
 
 _COARSE = 0.01
 """Total variation of the table of one attribute, from which on it is coarse."""

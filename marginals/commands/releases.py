@@ -29,7 +29,7 @@ from marginals.commands.options import (
     print_sentences,
 )
 from marginals.deadline import PHASES, end_timer, stopped_after, within
-from marginals.errors import BundleError, InputError, NothingPublishableError
+from marginals.errors import BundleError, InputError
 from marginals.files import resolved
 from marginals.messages import printable
 from marginals.results import plain
@@ -121,12 +121,7 @@ def publish(
 
         limit = configured.policy.time_limit
         seconds = max(_TIMES * limit, _LEAST_SECONDS) if deadline.at == inf else None
-        try:
-            table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
-        except NothingPublishableError as error:
-            if error.in_the_table and not as_json:
-                print_lines([error.in_the_table], err=True)
-            raise
+        table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
     from marginals.say.table import kept_out_by_role, whose_lines
 
     roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
