@@ -106,7 +106,6 @@ def test_a_bundle_with_an_order_of_other_values_is_refused(tmp_path: Path, order
 
 
 def test_an_order_survives_a_ledger(tmp_path: Path) -> None:
-    """The second release is judged over the hierarchies that the first one left."""
     days = Attribute("sensitive", order=["low", "mid", "high"])
     roles = {"ward": Attribute("quasi-identifier"), "days": days}
     joint = [{"ward": 0, "days": 0}]
@@ -116,15 +115,3 @@ def test_an_order_survives_a_ledger(tmp_path: Path) -> None:
         published = marginals.publish(marginals.read_table(more, roles), policy, ledger=tmp_path / "ledger")
         published.write(tmp_path / f"release{rows}")
         assert marginals.verify(tmp_path / f"release{rows}").ok
-
-
-@pytest.mark.parametrize("diversity", ["t-closeness:0.6", "recursive:9,2", "t-closeness:0.6 ordered"])
-def test_values_that_nobody_has_are_not_judged(diversity: str) -> None:
-    """Of 1,000 bands that there could be seven have rows; those that a reader sees decide."""
-    counts = {"1": (20, 15), "6": (15, 20), **dict.fromkeys(("2", "3", "4", "5", "999"), (10, 10))}
-    days = Attribute("sensitive", intervals=[1, 1000], single_values=True)
-    table = marginals.read_table(two_wards(counts), {"ward": "quasi-identifier", "days": days})
-    policy = Policy(diversity=diversity, base="none", must_publish=[{"ward": 0, "days": 0}])
-    (check,) = marginals.recoding.assess(table, policy).checks
-    assert check.holds
-    assert marginals.publish(table, policy).release.verify().ok
