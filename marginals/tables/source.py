@@ -613,18 +613,14 @@ class TableSource:
             opened = PandasFrame(frame_of(self.files() if self.path is None else cast("Files", opened)), opened.name)
         reading = self.one_by_one._reading(opened, k)
         every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
-        chosen = np.ones(len(every), dtype=bool)
+        chosen = complete = reading.complete(every)
         if self.person is not None:
-            chosen = reading.complete(every)
-            counting = every.taken(chosen.astype(np.int64))
-            chosen[chosen] = kept_of_each(counting, self.unit, opened.name) > 0
-            missing = len(every) - len(counting)
-            every = every.taken(chosen.astype(np.int64))
-        domain, codes, complete = reading.grouping(_occurring(every)).coded(every)
+            chosen = complete.copy()
+            chosen[complete] = kept_of_each(every.taken(complete.astype(np.int64)), self.unit, opened.name) > 0
+        rows = every.taken(chosen.astype(np.int64))
+        domain, codes, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
-        if self.person is None:
-            missing = int((~complete).sum())
-            chosen = complete
+        missing = int((~complete).sum())
         keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
         wide = {column: code.astype(np.intp) for column, code in codes.items()}
