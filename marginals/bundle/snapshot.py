@@ -27,7 +27,7 @@ from marginals.bundle.content import (
     MAX_SIGNATURE_BYTES,
     REPORT,
 )
-from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signer_of
+from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signature_parts
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import open_regular, resolved
 
@@ -293,7 +293,7 @@ class Snapshot:
     def is_signed(self) -> bool:
         """Return whether there is a signature, of whatever key. Raises BundleError for a file that cannot be one."""
         if (signature := self._file_or_none(SIGNATURE)) is not None:
-            signer_of(signature)
+            signature_parts(signature)
         return signature is not None
 
     def check_signature(self, key: PublicKey) -> None:

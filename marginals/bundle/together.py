@@ -253,10 +253,12 @@ class OneTable:
 
     def sharing_time(self, parts: int) -> "OneTable":
         """Return the same bundles with one of so many equal parts of the time that is left."""
-        bundles = [(name, replace(bundle, deadline=bundle.deadline.share(parts))) for name, bundle in self.bundles]
-        together = self.together
-        together = together and replace(together, deadline=together.deadline.share(parts))
-        return OneTable(bundles, together, self.problem)
+
+        def sharing(bundle: BundleContent) -> BundleContent:
+            return replace(bundle, deadline=bundle.deadline.share(parts))
+
+        bundles = [(name, sharing(bundle)) for name, bundle in self.bundles]
+        return OneTable(bundles, self.together and sharing(self.together), self.problem)
 
     @property
     def collections(self) -> list[Collection]:
@@ -307,22 +309,12 @@ def _generalized_alike(bundles: Bundles) -> Bundles:
         if name in other.domain.attributes
         and _merged(counted_hierarchy(one.collection, name), counted_hierarchy(other.collection, name)) is None
     }
-    return [
-        (
-            name,
-            replace(
-                content,
-                collection=_collection(
-                    [table.rolled_up(_without(table.margin, apart)) for table in content.collection.tables]
-                ),
-            ),
-        )
-        for name, content in bundles
-    ]
 
+    def alike(table: ContingencyTable) -> ContingencyTable:
+        return table.rolled_up({name: level for name, level in table.margin.items() if name not in apart})
 
-def _without(margin: Mapping[str, int], names: set[str]) -> dict[str, int]:
-    return {name: level for name, level in margin.items() if name not in names}
+    collections = [_collection([*map(alike, content.collection.tables)]) for _, content in bundles]
+    return [(name, replace(content, collection=of)) for (name, content), of in zip(bundles, collections)]
 
 
 @dataclass(frozen=True, eq=False)

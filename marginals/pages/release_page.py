@@ -188,10 +188,8 @@ def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
         tree = published.collection.junction_tree
     except NotDecomposableError:
         return None
-    rows, waiting = (
-        list[tuple[int, str, str]](),
-        [(0, place) for place, parent in enumerate(tree.parents) if parent < 0],
-    )
+    rows = list[tuple[int, str, str]]()
+    waiting = [(0, place) for place, parent in enumerate(tree.parents) if parent < 0]
     while waiting:
         depth, place = waiting.pop()
         shared = margin_in_words(published.domain.margin(tree.separators[place]), published.domain)

@@ -376,9 +376,9 @@ def _changed_people(people: "ChangedPeople", least: int | None) -> Iterator[str]
         yield f"  and {people.small - len(people.smallest):,} more"
     if people.one_value:
         yield f"Classes in which one sensitive value alone rose or fell ({people.classes:,}), the smallest first:"
-        for of in people.one_value:
-            came, left = ("came", "left") if of.difference > 0 else ("left", "came")
-            more = f"{number_of(abs(of.difference), 'row')} more {came} than {left}"
-            yield f"  {_cell(of.cell)}: {more} with {of.sensitive}={of.value}, and of no other value did more"
+        for rise in people.one_value:
+            came, left = ("came", "left") if rise.difference > 0 else ("left", "came")
+            more = f"{number_of(abs(rise.difference), 'row')} more {came} than {left}"
+            yield f"  {_cell(rise.cell)}: {more} with {rise.sensitive}={rise.value}, and of no other value did more"
         if people.classes > len(people.one_value):
             yield f"  and {people.classes - len(people.one_value):,} more"
