@@ -100,8 +100,7 @@ class BundleContent:
     include their demands. `turnover_known`: whether readers know that people come and go between releases. `where`: the
     part of the table whose rows are counted. `labels`: numbers of values behind labels that readers learn; None where the
     release does not say. `impossible`: pairs of labels that nobody has, as everybody knows. `witnesses`: facts that
-    possible tables of these marginals have proven already. Raises InputError for further tables of unknown effect
-    (`further_fault`).
+    possible tables of these marginals have proven already. Raises InputError for further tables of unknown effect.
     """
 
     collection: Collection
@@ -122,7 +121,7 @@ class BundleContent:
     one_row: str | None = None
 
     def __post_init__(self) -> None:
-        if fault := further_fault(self):
+        if fault := _further_fault(self):
             raise InputError(fault)
         rules = tuple(rule.stating(partial(replace, rows_per_person=self.most_rows_of_a_person)) for rule in self.rules)
         claims = [replace(claim, rows_per_person=self.most_rows_of_a_person) for claim in self.claims]
@@ -293,13 +292,9 @@ def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVE
     return ModelBesideCore(everything, deadline, core=core)
 
 
-def further_fault(published: BundleContent) -> str:
-    """Reason why the information in the further tables of a release is unknown, as a sentence without its full stop;
-    else empty.
-
-    Proofs about a sensitive attribute hold beside any tables over nonsensitive attributes if one table shows it, and
-    each person has one row (design 4.18).
-    """
+def _further_fault(published: BundleContent) -> str:
+    # Proofs about a sensitive attribute hold beside any tables over nonsensitive attributes if one table shows it, and
+    # each person has one row (design 4.18).
     if not published.further:
         return ""
     domain, sensitive = published.domain, published.sensitive

@@ -80,7 +80,7 @@ def report_html(published: BundleContent) -> bytes:
         unit=unit_in_words(published.rows_per_person),
         part=f"This release covers only rows with {published.where}." if published.where else "",
         turnover=turnover_in_words(published),
-        attributes=[_attribute(published, name, shown) for name, shown in levels.items()],
+        attributes=[_attribute(published, name, numbers) for name, numbers in levels.items()],
         marginals=_marginals(published),
         claims=claims,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],

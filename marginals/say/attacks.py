@@ -74,7 +74,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
         mark = NOT_EXAMINED if readers.largest_share is None else LOOK
-        yield Sentence(mark, register_in_words(readers), readers=WITH_REGISTER)
+        yield Sentence(mark, _register_in_words(readers), readers=WITH_REGISTER)
     yield from map(_guesses, attacks.attacked)
     for attribute, reason in attacks.left_out.items():
         not_examined = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
@@ -150,8 +150,7 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
     return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, text, tuple(detail))
 
 
-def register_in_words(readers: RegisterReaders) -> str:
-    """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody."""
+def _register_in_words(readers: RegisterReaders) -> str:
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
     of = "harmful value" if readers.of_harmful else "value"
     if readers.certain:
