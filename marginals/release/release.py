@@ -99,10 +99,11 @@ CONDITION = ANY_CONDITION._replace(read=_base_values)
 
 
 def _some(taken: Taken, several: tuple[type, ...] = (list, tuple)) -> Taken:
-    return Taken(
-        f"{taken.words}, or a list of them",
-        lambda value: all(map(taken.test, value if isinstance(value, several) else [value])),
-    )
+    def test(value: Any) -> bool:
+        elements: Any = value if isinstance(value, several) else [value]
+        return all(map(taken.test, elements))
+
+    return Taken(f"{taken.words}, or a list of them", test)
 
 
 def _are_limits(value: Any) -> bool:
