@@ -275,7 +275,6 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def printed(work: Path) -> str:
-    """What the demo says, in whose folder the README's reader then is."""
     with contextlib.chdir(work):
         result = CliRunner().invoke(main, ["demo", "demo"])
     assert result.exit_code == 0
@@ -343,33 +342,6 @@ def read_yaml(text: str) -> Any:
     return pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it").safe_load(text)
 
 
-def test_the_security_policy_says_what_counts_and_how_to_report_it() -> None:
-    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
-    assert 'A wrong "safe"' in text
-    assert "A leak" in text
-    assert "## How to report" in text
-
-
-def test_the_citation_has_what_its_schema_demands() -> None:
-    """Citation File Format 1.2.0: the required keys of the file, of each person and of each reference."""
-    citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
-    assert {"cff-version", "message", "title", "authors"} <= citation.keys()
-    assert citation["cff-version"] == "1.2.0"
-    assert citation["type"] == "software"
-    assert citation["version"] == marginals.__version__
-    for reference in (citation, *citation["references"]):
-        assert reference["title"]
-        assert reference["authors"]
-        assert all(
-            {"name"} <= author.keys() or {"family-names", "given-names"} <= author.keys()
-            for author in reference["authors"]
-        )
-    kinds = {"conference-paper": {"conference", "collection-title"}, "article": {"journal", "volume", "issue"}}
-    for reference in citation["references"]:
-        assert kinds[reference["type"]] | {"year"} <= reference.keys()
-        assert re.fullmatch(r"10\.\d{4,}/\S+", reference.get("doi", "10.1145/0"))
-
-
 def test_the_papers_that_the_code_cites_are_written_out_and_can_be_cited() -> None:
     citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     papers = {
@@ -390,11 +362,3 @@ def test_every_target_says_what_it_does_and_help_lists_it() -> None:
         assert re.search(rf"^{target}: .*##", MAKEFILE, re.MULTILINE), f"{target} has no comment"
         assert re.search(rf"^ *make {target} +\S", listed, re.MULTILINE), f"help does not list {target}"
     assert re.search(r"^\.PHONY: (.*)$", MAKEFILE, re.MULTILINE)[1].split() == TARGETS  # type: ignore[index]
-
-
-def test_hooks_run_the_linters_of_the_makefile() -> None:
-    hooks = read_yaml((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"][0]["hooks"]
-    linters = [hook["entry"].removeprefix(".venv/bin/").split()[:2] for hook in hooks]
-    recipe = MAKEFILE.partition("\nlint:")[2].partition("\n\n")[0]
-    for words in linters:
-        assert " ".join(word for word in words if not word.startswith("-")) in recipe

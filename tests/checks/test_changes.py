@@ -102,7 +102,6 @@ def occupied(release: Collection) -> list[tuple[int, ...]]:
 
 
 def places(meet: Meet, domain: Domain, release: int, cell: tuple[int, ...]) -> tuple[int, ...]:
-    """The common values of a base cell of a release."""
     found = []
     for name, values in meet.values.items():
         hierarchy = domain.hierarchy(name)
@@ -162,21 +161,6 @@ def test_the_smallest_difference_is_that_of_counting_by_hand(both: tuple[Collect
     worst = finding.worst
     assert isinstance(worst, CellDifference)
     assert abs(worst.difference) == min(map(abs, changed))
-
-
-def test_three_people_who_leave_are_a_difference() -> None:
-    domain = Domain.of({"sex": Hierarchy.flat(["f", "m"]), "job": Hierarchy.flat(["clerk", "cook"])})
-    tables = [filled(domain, counts) for counts in ([20, 30, 40, 50], [20, 28, 39, 50])]
-    both = {"sex": 0, "job": 0}
-    finding = difference(*(published(table, both) for table in tables), 10)
-    assert finding.worst == CellDifference({"sex": "m", "job": "clerk"}, {"sex": 0, "job": 0}, 40, 39)
-    assert not finding.holds
-    apart = [published(tables[0], both), published(tables[1], {"sex": 0})]
-    finding = difference(*apart, 1)
-    assert finding.worst == CellDifference({"sex": "m"}, {"sex": 0}, 90, 89)
-    assert finding.holds
-    nothing = difference(published(tables[0]), published(tables[1], both), 5)
-    assert nothing.worst == CellDifference({}, {}, 140, 137)
 
 
 # What differences tell of the people who came and left.

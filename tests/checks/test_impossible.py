@@ -30,7 +30,6 @@ def sensitive_of(collection: Collection) -> tuple[str, ...]:
 
 
 def verdicts(collection: Collection, pairs: Pairs, k: int) -> list[Verdict]:
-    """Those of k-combinatorial, min-cell and no-small-certain."""
     question = Question(given_pairs(collection, pairs), sensitive_of(collection))
     return [claim.check(question).verdict for claim in claims(k)]
 

@@ -30,7 +30,6 @@ def verdict(
     seconds: float = inf,
     criterion: str = "no-small-certain",
 ) -> Verdict:
-    """What is found in so many seconds of the processor."""
     question = Question(collection, sensitive, budget=FULL.until(Deadline.after(seconds, process_time)))
     return parse_claim({"criterion": criterion, "k": k}).check(question).verdict
 
@@ -96,7 +95,6 @@ class Case:
         yield from (dict(zip(margin, zip(margin.values(), code))) for code in codes)
 
     def constraint(self) -> LinearConstraint:
-        """Every published count."""
         inside = [self.inside(cell) for margin in self.margins for cell in self.cells_of(margin)]
         totals = np.array([self.counts[cells].sum() for cells in inside])
         return LinearConstraint(np.array(inside) * 1.0, totals, totals)

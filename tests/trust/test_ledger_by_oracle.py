@@ -36,7 +36,6 @@ Told = dict[tuple[str, ...], dict[tuple[str, ...], int]]
 
 
 def told(folder: Path) -> Told:
-    """All that stands in the CSV files of a bundle."""
     found: Told = {}
     for file in sorted((folder / "marginals").glob("*.csv")):
         with file.open(newline="") as stream:
@@ -129,7 +128,6 @@ def certain(earlier: Counts, later: Counts, k: int, is_diverse_of: int) -> bool:
 
 
 def frame_of(counts: Counts) -> pd.DataFrame:
-    """One row for each person."""
     repeated = np.repeat(np.arange(counts.size), counts.ravel())
     return pd.DataFrame({n: np.array(VALUES[n])[CODES[i][repeated]] for i, n in enumerate(NAMES)})
 

@@ -101,7 +101,6 @@ def random_collection(rng: np.random.Generator) -> Collection:
 
 
 def fraction(rng: np.random.Generator, least: int, most: int) -> Fraction:
-    """A number between two, in twelfths."""
     return Fraction(int(rng.integers(12 * least, 12 * most + 1)), 12)
 
 
@@ -141,7 +140,6 @@ def forced(rng: np.random.Generator, tree: SensitiveTree, diversity: Diversity) 
 
 
 def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:
-    """Of a decomposable collection that shows the sensitive attribute."""
     tree = sensitive_tree(collection, "s")
     hierarchy = collection.domain.hierarchy("s")
     vectors = list(conditionals(collection, "s").values())
@@ -161,7 +159,6 @@ def maxent_answers(rng: np.random.Generator, collection: Collection) -> Iterator
 
 
 def fitted_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:
-    """Of a collection without a junction tree that shows the sensitive attribute."""
     domain, margins = collection.domain, collection.margins
     p = joint_array(base_table(collection.cube))
     q = iterative_proportional_fitting(p / p.sum(), domain, margins)
@@ -223,7 +220,6 @@ def joined_verdict(tree: SensitiveTree, k: int) -> Verdict:
 
 
 def table_answers(rng: np.random.Generator, collection: Collection) -> Iterator[Answer]:
-    """Of one of the marginals by itself."""
     table = collection.tables[rng.integers(len(collection.masks))]
     alone = Collection.of(collection.cube, [table.mask])
     smallest = min(class_sizes(alone, ["s"]))
@@ -262,7 +258,6 @@ def released_answers(rng: np.random.Generator, collection: Collection) -> Iterat
 
 
 def answers(seed: int, number: int) -> Iterator[Answer]:
-    """All that the checks say of one collection, and what is true."""
     rng = np.random.default_rng((seed, number))
     collection = random_collection(rng)
     yield from count_answers(rng, collection)
@@ -287,7 +282,6 @@ class Compared(NamedTuple):
 
     @property
     def checks(self) -> list[str]:
-        """All that answered."""
         return sorted({check for check, _ in self.verdicts})
 
     def one_sided(self, part: int) -> list[str]:
@@ -315,19 +309,6 @@ def compared_with_brute_force(asked: Callable[[int], Iterator[Answer]]) -> Compa
             if wrong or (answer.verdict is Verdict.UNDECIDED and answer.algorithm != "iterative fitting"):
                 compared.disagreements.append((number, answer))
     return compared
-
-
-def test_a_wrong_answer_and_a_check_that_always_holds_are_seen() -> None:
-    """The comparison itself: of four answers one is wrong and one is none, and two checks never fail."""
-    given = [
-        Answer("k-link", "minimum", Verdict.HOLDS, expected=False),
-        Answer("k-link", "minimum", Verdict.FAILS, expected=False),
-        Answer("simple", "join", Verdict.HOLDS, expected=True),
-        Answer("entropy", "join", Verdict.UNDECIDED, expected=True),
-    ]
-    compared = compared_with_brute_force(lambda number: iter(given if number == 0 else ()))
-    assert compared.disagreements == [(0, given[0]), (0, given[3])]
-    assert compared.one_sided(5) == ["entropy", "simple"]
 
 
 def test_every_check_of_many_small_collections_says_what_brute_force_says(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,8 @@
 """Criteria that name values, compare with the whole table or count people, by their definitions."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from itertools import permutations, product
 from typing import NamedTuple
 
@@ -16,11 +15,9 @@ from checks import (
     CriterionError,
     Diversity,
     DontCareEntropy,
-    Entropy,
     MaxentDiversity,
     Question,
     Requirements,
-    Simple,
     Verdict,
     by_hull,
     by_join,
@@ -101,7 +98,6 @@ def bayes_optimal(low: Fraction, high: Fraction) -> Callable[[Rows, Rows], bool]
 
 @st.composite
 def criteria(draw: st.DrawFn, labels: st.SearchStrategy[tuple[str, ...]] = named) -> Criterion:
-    """Any of them, about these labels."""
     kinds = ["pd", "protected", "npd", "adjusted", "alpha", "most", "odds", "beta", "bayes", "difference", "closeness"]
     kind = draw(st.sampled_from(kinds))
     of, kept, share = draw(labels), draw(labels), draw(shares)
@@ -235,14 +231,6 @@ def test_a_collection_is_judged_as_every_combination_of_its_classes(
         for multiplied in (4_000_000, 0):
             patched.setattr("checks.maxent.maxent_diversity.MULTIPLIED", multiplied)
             assert maxent_diversity(collection, sensitive, criterion).verdict is finding.verdict
-
-
-def test_healthy_people_may_be_known_to_be_so() -> None:
-    """MKGV07 section 4.2: 700 of 1,000 are healthy, which may be disclosed."""
-    labels, whole = ["cancer", "healthy", "hepatitis"], (300, 1400, 300)
-    men = np.array([[0, 700, 300], [300, 700, 0]])
-    assert not satisfies(parse_diversity("recursive:2,2"), men).any()
-    assert satisfies(judged("pd-recursive:2,2 may disclose healthy", labels, whole), men).all()
 
 
 @pytest.mark.parametrize(
@@ -455,13 +443,6 @@ def test_a_bound_of_all_rows_is_none(whole: tuple[int, int], bounds: dict[int, i
     assert satisfies(criterion, np.array([[1, 0], [100, 1]])).tolist() == [0 not in bounds] * 2
 
 
-def test_a_coarse_label_that_mixes_counts_as_harmful() -> None:
-    rows = HIERARCHY.rows()
-    assert {row[1] for row in rows if row[0] in ("HIV", "measles")} == {"infection"}
-    assert not judged("at-most:40 of HIV", HIERARCHY, [5, 5, 5], 1).decide([1, 1, 0])
-    assert stated("at-most:40 of HIV", HIERARCHY, [5, 5, 5], 1) == parse_diversity("at-most:40 of infection")
-
-
 def test_stated_of_a_label_over_rows_without_a_value_it_names_those_with_one() -> None:
     claim = MaxentDiversity(parse_diversity('at-most:60 of "*"'), "s").leaving_out("missing")
     own = stated(claim.diversity, ["HIV", "missing", "ok"], [1, 2, 3])
@@ -491,8 +472,6 @@ def test_a_stricter_preset_never_allows_what_a_looser_one_refuses(
 
 # Diversity of people with several rows: it holds exactly where it holds however the rows are shared among people.
 
-Counts = tuple[int, ...]
-
 
 def of_people(diversity: Diversity, most: int) -> Diversity | None:
     """The criterion on rows that holds where it holds of people of at most so many rows each."""
@@ -517,49 +496,6 @@ def largest_first(counts: Sequence[int], people: Fraction) -> list[Fraction]:
     return filled
 
 
-@cache
-def people_of(rows: Counts, most: int) -> frozenset[Counts]:
-    """Every way to look at one row of each person, over all ways to share rows among people of at most so many rows each."""
-    if not any(rows):
-        return frozenset({rows})
-    first = next(value for value, count in enumerate(rows) if count)
-    ways = set()
-    for also in product(*(range(min(count, most) + 1) for count in rows)):
-        own = tuple(count + (value == first) for value, count in enumerate(also))
-        if sum(own) > most or any(a > b for a, b in zip(own, rows)):
-            continue
-        for others in people_of(tuple(b - a for a, b in zip(own, rows)), most):
-            ways |= {
-                tuple(n + (value == shown) for value, n in enumerate(others)) for shown in range(len(own)) if own[shown]
-            }
-    return frozenset(ways)
-
-
-def small_classes() -> Iterator[Counts]:
-    return (
-        rows for rows in product(range(5), repeat=3) if 0 < sum(rows) <= 7 and list(rows) == sorted(rows, reverse=True)
-    )
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("distinct:2", "distinct:3", "simple:2", "simple:3/2", "recursive:1,2", "recursive:2,3"),
-        *("recursive:1,2 or equal", "entropy:2", "entropy:3/2"),
-    ],
-)
-@pytest.mark.parametrize("most", [2, 3])
-def test_the_least_diverse_people_of_a_class_are_those_that_fill_the_most_frequent_values(text: str, most: int) -> None:
-    """Every way to share the rows among people, by enumeration; as few people as there can be decide."""
-    diversity = parse_diversity(text)
-    for rows in small_classes():
-        fewest = -(-sum(rows) // most)
-        truth = all(is_diverse(diversity, people) for people in people_of(rows, most))
-        assert truth is is_diverse(diversity, largest_first(rows, Fraction(fewest))), rows
-        if criterion := of_people(diversity, most):
-            assert truth or not criterion.decide(rows), rows
-
-
 @given(bounded, classes(5, 8), st.integers(2, 4))
 def test_it_holds_exactly_where_no_shares_within_r_times_those_of_the_rows_break_it(
     diversity: Diversity, rows: list[int], most: int
@@ -572,17 +508,6 @@ def test_it_holds_exactly_where_no_shares_within_r_times_those_of_the_rows_break
     assert satisfies(criterion, np.array([rows, rows])).tolist() == [expected] * 2
     worst = np.array([largest_first(sorted(rows, reverse=True), people)], dtype=float)
     np.testing.assert_allclose(criterion.reached(np.array([rows])), diversity.reached(worst), rtol=1e-9)
-
-
-def test_neither_a_number_of_people_that_is_rounded_up_nor_their_entropy_is_kept_by_merging() -> None:
-    """So neither a lattice nor the pruning of a join could rest on it."""
-    simple = Simple(Fraction(2))
-    assert simple.decide(largest_first([1, 1, 1], Fraction(2)))
-    assert not simple.decide(largest_first([2, 2, 2], Fraction(3)))
-    first, second = [6, 5, 5, 4] + [0] * 25, [15, 0, 0, 0] + [1] * 25
-    merged = [10 * a + b for a, b in zip(first, second)]
-    people = [largest_first(sorted(rows, reverse=True), Fraction(sum(rows), 2)) for rows in (first, second, merged)]
-    assert np.round(Entropy(Fraction(1)).reached(np.array(people, dtype=float)), 2).tolist() == [1.96, 2.62, 1.94]
 
 
 @pytest.mark.parametrize("text", ["entropy:2", "functional:1/2,3"])

@@ -37,7 +37,6 @@ from checks import (
     k_combinatorial,
     maxent_diversity,
     parse_diversity,
-    satisfies,
     sensitive_tree,
 )
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
@@ -157,22 +156,6 @@ def test_a_collection_that_does_not_show_the_attribute_passes(drawn: Drawn, dive
     assert finding.worst is None
     assert finding.parameters == {"diversity": str(diversity), "sensitive": sensitive}
     assert (finding.algorithms, finding.examined) == ((Algorithm.NOT_PUBLISHED,), 0)
-
-
-@settings(max_examples=60)
-@given(sensitive_collections(), diversities())
-def test_one_margin_is_diverse_where_its_classes_are_and_decides_where_it_is_not(
-    drawn: Drawn, diversity: Diversity
-) -> None:
-    """KG06 Def. 4.3 on a single table is l-diversity."""
-    collection, sensitive = drawn
-    tree = sensitive_tree(collection, sensitive)
-    for classes, clique in zip(tree.classes, tree.tree.cliques) if tree else ():
-        finding = maxent_diversity(Collection.of(collection.cube, [clique]), sensitive, diversity)
-        assert finding.holds is bool(satisfies(diversity, classes.counts).all())
-        assert finding.examined == len(classes)
-        if classes.level == tree.level and not finding.holds:  # a clique that fails alone decides, KG06 Prop. 7.2
-            assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
 
 
 @settings(max_examples=60)
@@ -331,16 +314,6 @@ def test_products_too_small_for_floating_point_are_decided(monkeypatch: pytest.M
     assert maxent_diversity(collection, "s", Entropy(1 + Fraction(1, 10**6))).holds
 
 
-def test_a_class_of_one_value_is_proven_to_be_the_worst() -> None:
-    """Nothing has less slack than -1; and of an attribute with one value no two are compared."""
-    classes = filled(flat_domain(q=2, s=3), [[3, 0, 0], [2, 2, 1]])
-    for name, finding in ways(published(classes, "qs"), "s", Recursive(Fraction(3), 2), ("join", "products", "large")):
-        assert (finding.verdict, finding.note) == (Verdict.FAILS, ""), name
-    alone = filled(flat_domain(q=2, s=1), [[3], [8]])
-    for name, finding in ways(published(alone, "qs"), "s", Recursive(Fraction(2), 1)):
-        assert finding.verdict is Verdict.HOLDS, name
-
-
 def test_hull_pruning_hides_no_hair() -> None:
     """The last class is the sum of the others, which are on the boundary, but for one row of 10^13."""
     tree = tree_of_classes((2, 2, 1), (2, 1, 1), (4 * 10**13 + 1, 3 * 10**13, 2 * 10**13))
@@ -360,7 +333,6 @@ def random_table(sizes: Mapping[str, int], rows: int, seed: int = 0) -> Continge
 
 
 def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
-    """The finding of a claim on a collection without a junction tree."""
     return MaxentDiversity(diversity, sensitive).check(Question(collection, [sensitive]))
 
 
@@ -459,43 +431,15 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
 
 
 def sensitive_part(collection: Collection, sensitive: str) -> Collection:
-    """The margins that show the sensitive attribute, those within others left out."""
     margins = [mask for mask, margin in zip(collection.masks, collection.margins) if sensitive in margin]
     maximal = [mask for mask in margins if not any(mask != other and mask & ~other == 0 for other in margins)]
     return Collection.of(collection.cube, maximal)
-
-
-def combined(tree: SensitiveTree, factors: list[np.ndarray]) -> dict[tuple[int, ...], np.ndarray]:
-    """Every class combination with the product of its factors."""
-    found: dict[tuple[int, ...], np.ndarray] = {}
-    for chosen, vectors in tree.combinations(factors, np.multiply):
-        for row, vector in zip(chosen.tolist(), vectors):
-            assert tuple(row) not in found
-            found[tuple(row)] = vector
-    return found
 
 
 def cell(tree: SensitiveTree, collection: Collection, combination: tuple[int, ...]) -> Cell:
     """Where a class combination lies among the published cells of the sensitive part."""
     fine = without(finest(sensitive_part(collection, tree.sensitive).margins), [tree.sensitive])
     return cell_of(collection.domain, fine, tree.cell(combination))
-
-
-@given(sensitive_collections())
-def test_factors_multiply_to_the_maxent_distribution_of_the_sensitive_value(drawn: Drawn) -> None:
-    """KG06 Prop. 7.3: the margins without the sensitive attribute have no say."""
-    collection, sensitive = drawn
-    tree = sensitive_tree(collection, sensitive)
-    if tree is None:
-        return
-    expected = conditionals(sensitive_part(collection, sensitive), sensitive)
-    found = combined(tree, list(tree.conditional_factors))
-    assert {cell(tree, collection, combination) for combination in found} == set(expected)
-    for combination, vector in found.items():
-        exact = expected[cell(tree, collection, combination)]
-        assert vector / vector.sum() == pytest.approx([float(v / sum(exact)) for v in exact], abs=1e-12)
-        own = tree.exact_vector(combination)
-        assert [v / sum(own) for v in own] == [v / sum(exact) for v in exact]
 
 
 def test_combinations_are_counted_exactly_beyond_64_bits() -> None:

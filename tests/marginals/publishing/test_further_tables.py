@@ -230,7 +230,7 @@ def uneven() -> Table:
 
 @pytest.fixture(scope="module")
 def beside_uneven(uneven: Table) -> str:
-    beside = marginals.publish(uneven, POLICY).steward.beside
+    beside = marginals.publish(uneven, POLICY).steward.further
     assert beside is not None
     assert beside.tables
     return repr(beside)
@@ -242,7 +242,7 @@ def beside_uneven(uneven: Table) -> str:
 )
 def test_several_processes_find_what_one_finds(uneven: Table, beside_uneven: str, changed: dict[str, Any]) -> None:
     with patch.multiple("marginals.publishing.further", **changed):
-        assert repr(marginals.publish(uneven, POLICY).steward.beside) == beside_uneven
+        assert repr(marginals.publish(uneven, POLICY).steward.further) == beside_uneven
 
 
 LOOK = import_module("checks.small_combinations").Witnessing.look
@@ -260,8 +260,8 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
         patch("marginals.publishing.publishing.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
     ):
         steward = marginals.publish(uneven, POLICY).steward
-    assert steward.beside is not None
-    assert not steward.beside.tables
+    assert steward.further is not None
+    assert not steward.further.tables
     assert "The time limit ended the search for a proof" in steward.page(steward).decode()
 
 
@@ -337,7 +337,7 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     )
     publication = marginals.publish(table, policy)
     assert publication.release.published.further == ()
-    beside = publication.steward.beside
+    beside = publication.steward.further
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
     assert publication.release.verify().ok
@@ -366,7 +366,7 @@ def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is
     with patch("marginals.publishing.further._ROWS_WORTH_PROCESSES", worth_processes):
         publication = marginals.publish(table, replace(policy, min_published_cell=3))
     assert publication.release.published.further == ()
-    beside = publication.steward.beside
+    beside = publication.steward.further
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
     assert "no-small-cell-certain" in {own.criterion for own in publication.release.verify().checks if own.holds}
@@ -390,8 +390,8 @@ def test_nothing_of_a_table_that_is_left_out_is_in_the_bundle(tmp_path: Path) ->
         marginals.publish(table, replace(policy, further_tables=wanted))
         for wanted in ([["a", "c"], ["d", "e"]], [["d", "e"]])
     )
-    assert with_both.steward.beside is not None
-    assert [dict(table.domain.margin(own.mask)) for own in with_both.steward.beside.left_out] == [{"a": 0, "c": 0}]
+    assert with_both.steward.further is not None
+    assert [dict(table.domain.margin(own.mask)) for own in with_both.steward.further.left_out] == [{"a": 0, "c": 0}]
     assert told(with_both.release, tmp_path / "both") == told(with_one.release, tmp_path / "one")
 
 

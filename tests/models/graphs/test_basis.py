@@ -27,7 +27,6 @@ from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, domains
 
 
 def over_base_cells(q, domain, mask):
-    """The probability of the coarser cell that each base cell lies in."""
     for axis, (hierarchy, level) in enumerate(zip(domain.hierarchies, domain.levels(mask).values())):
         lift = hierarchy.lift(0, level)
         together = (lift[:, None] == lift).astype(float)
@@ -90,7 +89,6 @@ def asked_of(domain: Domain, margins: list[Margin], groups: Groups) -> dict[str,
 
 
 def asked_cells(domain: Domain, groups: Groups) -> list[NDArray[np.bool_]]:
-    """For each combination of groups the base cells that it means."""
     grids = dict(zip(domain.attributes, np.indices([h.size(0) for h in domain.hierarchies])))
     numbers = [sorted(set(own[own >= 0].tolist())) for own in groups.values()]
     everything = np.ones([h.size(0) for h in domain.hierarchies], dtype=np.bool_)
@@ -219,22 +217,7 @@ def test_three_attributes_by_twos_do_not_interact_all_three() -> None:
     assert np.abs(logs).max() < 1e-10
 
 
-ODD = np.array([1, 0, 1, 0])
 AGES = Hierarchy.from_rows([("1", "1-2", "*"), ("2", "1-2", "*"), ("3", "3-4", "*"), ("4", "3-4", "*")])
-
-
-@pytest.mark.parametrize(
-    ("groups", "finest", "settled", "told"),
-    [
-        (ODD, 1, 0, 0),  # tables of 1-2 and 3-4 say nothing of odd ages
-        (ODD, 0, 0, 1),  # unless single years are published somewhere
-        (np.array([1, 0, 0, 0]), 1, 0, 1),
-        (np.array([0, 1, -1, -1]), 1, 0, 0),  # 1 against 2, when 3 and 4 are left out
-        (np.array([0, 0, -1, -1]), 1, 1, 1),
-    ],
-)
-def test_how_fine_a_table_must_be(groups: NDArray[np.intp], finest: int, settled: int, told: int) -> None:
-    assert Distinction.of_groups(AGES, finest, groups) == Distinction(settled, told)
 
 
 def test_what_asks_nothing_needs_no_table() -> None:

@@ -53,7 +53,6 @@ def of_shape(shape: str) -> Collection:
 
 
 def enumerated(collection: Collection) -> Array:
-    """The maximum-entropy joint in rows, fitted to the full joint."""
     counts = joint_array(base_table(collection.cube))
     p = counts / counts.sum()
     return counts.sum() * iterative_proportional_fitting(p, collection.domain, collection.margins, sweeps=4000)
@@ -435,20 +434,6 @@ def test_programs_make_bounds_sharp_where_three_ways_meet() -> None:
     assert is_closer
 
 
-def test_a_set_at_both_ends_of_a_chain_is_not_said_to_be_sharp() -> None:
-    """No separator is fixed, and no single separator glues two counted tables; flows decide it, or programs."""
-    collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES["chain"]))
-    ends = FrechetBounds(collection).of_box({"a": np.array([True, False, True]), "d": np.array([True, False])})
-    assert not ends.by({}).sharp
-    assert ends.bounds().sharp
-    assert ends.bounds() == ends.bounds(5.0) == ends.flow_bounds()
-    source, total = FrechetBounds(collection), collection.cube.total
-    for inside, rows in ((np.zeros(3, dtype=bool), 0), (np.ones(3, dtype=bool), total)):
-        assert source.of_box({"a": inside}).bounds() == CountBounds(rows, rows, sharp=True)
-    with pytest.raises(DomainMismatchError, match="'a'"):
-        source.of_box({"a": np.ones(2, dtype=bool)})
-
-
 def test_bounds_are_never_looser_than_those_of_known_parts() -> None:
     """At the ends of a chain a-b-c-d: n(a) + n(d) - N <= n(a, d) <= n(a), n(d); and so in a ring of margins."""
     rng = np.random.default_rng(1)
@@ -556,7 +541,6 @@ def test_every_published_count_is_kept(margins: list[dict[str, int]], rows: int,
 
 
 def pair_of(*, ones_of_b: int, ones_of_d: int, rows: int) -> Collection:
-    """b and d in tables of their own, b with two values."""
     data = np.zeros((rows, 4), dtype=np.int64)
     data[:ones_of_b, 1] = 1
     data[:ones_of_d, 3] = 1

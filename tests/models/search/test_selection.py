@@ -111,15 +111,6 @@ def test_one_attribute_can_limit_the_cliques():
     assert max(map(len, select(table, "kl", limits=Limits(max_attributes=3)).cliques)) == 3
 
 
-def test_the_graph_says_which_attributes_are_independent_given_the_others():
-    """b decides a and c: a - b - c."""
-    counts = np.array([[[30, 10], [3, 9]], [[10, 3], [9, 30]]])
-    table = flat_table("abc", (2, 2, 2), counts)
-    selected = select(table, "bic")
-    assert set(map(frozenset, selected.graph.edges)) == set(map(frozenset, combinations("abc", 2))) - {frozenset("ac")}
-    assert repr(selected).startswith("a b; b c; deviance ")
-
-
 @pytest.mark.parametrize(
     "wrong",
     [

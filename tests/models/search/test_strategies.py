@@ -13,7 +13,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from brute_force import dense_marginal, iterative_proportional_fitting, joint_array, kl_divergence
-from filled_tables import counted, filled, flat_domain, of_rows
+from filled_tables import counted, filled, flat_domain
 from models import (
     STRATEGIES,
     Collection,
@@ -67,7 +67,6 @@ any_problem = problems() | private_problems()
 
 @pytest.fixture(scope="module", autouse=True)
 def few_turns():
-    """Random searches that end soon."""
     with short_walks(2):
         yield
 
@@ -121,7 +120,6 @@ OF_ANY_OBJECTIVE = ["auto", *REPLAYED]
 
 
 def assert_steps_lead_to_the_result(problem, found, *, is_replayed):
-    """Each begins where the last one ended."""
     assert all(step.after == pytest.approx(later.before, abs=1e-9) for step, later in pairwise(found.steps))
     start = MaximumEntropy(Collection.of(problem.cube, problem.initial)).kl_divergence
     ends = (found.steps[0].before, found.steps[-1].after) if found.steps else (start, start)
@@ -245,7 +243,6 @@ def hidden_pair() -> Problem:
     cube = DataCube([counted(domain, dict(zip(cells, [12, 9, 11, 9, 9, 11, 9, 11])))])
 
     def apart(cliques, _):
-        """One attribute has one partner."""
         partners = [set(domain.margin(clique)) for clique in cliques if len(domain.margin(clique)) > 1]
         if any(one & other for place, one in enumerate(partners) for other in partners[:place] if one != other):
             return Refusal("two partners", RefusalScope.LONGER)
@@ -294,23 +291,11 @@ def test_iterated_local_search_takes_nothing_out_of_what_must_stay():
         assert STRATEGIES["local"](whole, never).cliques == forward(whole, never).cliques
 
 
-def test_iterated_local_search_takes_two_steps_that_lose():
-    """c is a xor b, mostly: no pair tells anything, all three together do; d and e are noise."""
-    rng = np.random.default_rng(1)
-    a, b, d, e = rng.integers(0, 2, (4, 500))
-    c = a ^ b ^ (rng.random(500) < 0.1)
-    table = of_rows(flat_domain(a=2, b=2, c=2, d=2, e=2), np.column_stack([a, b, c, d, e]))
-    assert all(len(clique) == 1 for clique in select(table, "bic", "forward").cliques)
-    with short_walks(40):
-        assert ("a", "b", "c") in select(table, "bic", "local").cliques
-
-
 def table_of(shape, counts):
     return filled(flat_domain(**dict(zip("abcde", shape))), counts)
 
 
 def asked(table, name, criterion):
-    """How often a search asks whether to stop."""
     looks = count()
     deadline = Deadline(100_000, lambda: next(looks))
     select(table, criterion, name, deadline=deadline)
@@ -363,22 +348,8 @@ def assert_is_best(problem):
 
 
 def is_hard(problem, found):
-    """Whether greedy search fails, and whether the constraint binds."""
     free = min(allowed_values(Problem(problem.cube, objective=problem.objective)).values())
     return forward(problem, never).value > found.value + 1e-9, found.value > free + 1e-9
-
-
-def test_a_large_lattice_of_which_little_is_allowed_is_gone_through():
-    """Sixteen attributes of four values, 43 million margins, of which no two attributes may be shown together."""
-    problem = Problem(cube := equal_pairs(8), MarginLimits(cube.domain, max_attributes=1))
-    found = exact(problem, never)
-    assert found.optimal
-    assert found.value == pytest.approx(problem.value(problem.position(cube.domain.attribute_masks)))
-    more = Problem(cube, MarginLimits(cube.domain, max_cells=16))
-    told = exact(more, Countdown(60_000))
-    assert told.bound is not None
-    assert not told.optimal
-    assert told.gap < 0.05 * told.value
 
 
 @given(problems() | private_problems(), st.sampled_from([1, 4, 12]))
@@ -484,7 +455,6 @@ def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, p
 
 @st.composite
 def wanted_margins(draw, domain):
-    """One to three sets of attributes with weights that matter."""
     sets = st.sets(st.sampled_from(domain.attributes), min_size=1, max_size=3)
     weights = st.sampled_from([0.1, 0.5, 1.0, 3.0])
     chosen = draw(st.lists(st.tuples(sets, weights), min_size=1, max_size=3))
@@ -502,7 +472,6 @@ def brute_force(cube, cliques, margins):
 
 @st.composite
 def wanting(draw, problems=any_problem):
-    """A problem with analyses that are wanted."""
     problem = draw(problems)
     return replace(problem, wanted=WantedAnalyses(problem.cube, draw(wanted_margins(problem.cube.domain))))
 
@@ -525,7 +494,6 @@ def objective(problem, cliques):
 
 
 def least(problem):
-    """Of all collections that a problem allows, each looked at."""
     return min(
         objective(problem, cliques)
         for cliques in all_collections(problem.cube.domain)

@@ -296,7 +296,6 @@ DOMAIN = Domain.of(
 
 
 def _published(domain, margin):
-    """The levels of a margin without the attributes that it suppresses."""
     return {a: level for a, level in margin.items() if level < domain.hierarchy(a).height}
 
 
