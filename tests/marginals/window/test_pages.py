@@ -345,17 +345,6 @@ def test_a_table_that_cannot_be_read_is_said_on_each_page(tmp_path: Path, table:
         assert problem_of(browser.page("/levels"))
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,a\n1,2\n", b"x\n"], ids=range(4))
-def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "people.csv").write_bytes(content)
-    with browsing(tmp_path / "people.csv") as browser:
-        browser.post("/table/begin")
-        page = browser.until("/table", "said problem")
-        assert problem_of(page)
-        assert "Traceback" not in page
-        assert not (tmp_path / "release.toml").exists()
-
-
 def protection(page: str) -> str:
     """What stands at the top of a page about who is not protected."""
     found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
