@@ -23,13 +23,7 @@ from checks.attacks.guesses import (
     shares_of_classes,
     surest_right,
 )
-from checks.attacks.knowledge import (
-    CertainCells,
-    Knowledge,
-    certain_cells,
-    published_counts,
-    reconstruction,
-)
+from checks.attacks.knowledge import CertainCells, Knowledge, certain_cells, published_counts, reconstruction
 from filled_tables import apart, filled, flat_domain, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (

@@ -14,13 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, parse_diversity
-from checks.attacks.algorithm import (
-    Conclusion,
-    FittedLevelDisclosure,
-    Refusals,
-    level_told,
-    refusals,
-)
+from checks.attacks.algorithm import Conclusion, FittedLevelDisclosure, Refusals, level_told, refusals
 from filled_tables import counted, filled, flat_domain, of_rows, published
 from marginals import Attribute, Policy, Table, attack, publish, read_table
 from marginals.tables.group_names import GroupNaming

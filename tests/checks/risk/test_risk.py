@@ -56,14 +56,7 @@ from checks.risk.worst_case import least_worst_risk
 from dice import Dice, Thrown
 from filled_tables import flat_domain
 from marginals.errors import DisclosureRuleError, SensitivityError
-from models import (
-    BoolArray,
-    Domain,
-    DomainMismatchError,
-    FloatArray,
-    Hierarchy,
-    Taxonomy,
-)
+from models import BoolArray, Domain, DomainMismatchError, FloatArray, Hierarchy, Taxonomy
 from strategies import domains, hierarchies
 from work import compare_with_sorting
 

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, joint_array, lifted
-from models import (
-    Basis,
-    Domain,
-    Hierarchy,
-    InteractionGraph,
-    JunctionTree,
-    Margin,
-    NotDecomposableError,
-    basis_of,
-)
+from models import Basis, Domain, Hierarchy, InteractionGraph, JunctionTree, Margin, NotDecomposableError, basis_of
 from models.graphs.basis import NOT_ASKED, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
