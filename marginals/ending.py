@@ -1,7 +1,7 @@
-"""How the program ends, whatever happens: with one sentence and a status that says nothing wrong about privacy.
+"""End of the program, whatever happens: one sentence, and a status that says nothing wrong about privacy.
 
-It is loaded before everything else, and needs only what Python loads anyway. The library changes nothing: whoever imports it
-gets exceptions as they are.
+This module is loaded first, and needs only modules that Python loads anyway. Programs that import the library get exceptions
+as they are.
 """
 
 import io
@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -40,30 +41,29 @@ class LostOutputError(Exception):
 
 
 def is_the_program(arguments: Sequence[str] | None = None) -> bool:
-    """Whether Python runs the command line, and no program that imports this package.
+    """Return True if Python runs the command line, and not a program that imports this package.
 
-    arguments: those of Python; by default those it was started with.
+    arguments: those that Python was started with, by default.
 
     >>> is_the_program(["/usr/bin/marginals", "verify"]), is_the_program(["python", "analysis.py", "marginals"])
     (True, False)
     """
-    given = list(sys.orig_argv if arguments is None else arguments)
-    if any(pair == ("-m", "marginals") for pair in zip(given, given[1:])):
+    words = list(sys.orig_argv if arguments is None else arguments)
+    if any(pair == ("-m", "marginals") for pair in zip(words, words[1:])):
         return True
-    scripts = [*given[:1], next((argument for argument in given[1:] if not argument.startswith("-")), "")]
+    scripts = [*words[:1], next((word for word in words[1:] if not word.startswith("-")), "")]
     return any(Path(script).stem == "marginals" for script in scripts)
 
 
 def guard() -> None:
-    """From now on what ends this process, if it is the program, is told in one sentence; before that by Python."""
+    """Report any error that ends this process in one sentence, if it is the program."""
     if is_the_program():
         sys.excepthook = _last_words
 
 
 def wants_traceback(arguments: Sequence[str]) -> bool:
-    """Whether --traceback is among the arguments of a command, before "--"."""
-    given = list(arguments)
-    return TRACEBACK in (given[: given.index("--")] if "--" in given else given)
+    """Return True if --traceback is among the arguments of a command, before "--"."""
+    return TRACEBACK in takewhile(lambda argument: argument != "--", arguments)
 
 
 def unforeseen(error: BaseException) -> str:

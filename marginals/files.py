@@ -125,27 +125,22 @@ def replaced_meanwhile(path: Path, content: bytes, keep: Callable[[], bool], mod
     new one, the next writing removes. Raises InputError where it cannot be written, or is not what was written.
     """
     place = resolved(path)
-    old = place.with_name(f"{prefix(place)}aside000.old")
-
+    old, is_there = place.with_name(f"{prefix(place)}aside000.old"), True
     try:
         with refusals(path):
             made_folder(place.parent, mode)
             remove_leftovers(place)
-            if place.exists():
+            if is_there := place.exists():
                 place.rename(old)
             _put(place, content, mode)
             require_written(place, content)
-    except BaseException:
-        if old.exists():
-            old.replace(place)
-        raise
-    try:
         yield
     except BaseException:
         if not keep():
-            place.unlink(missing_ok=True)
             if old.exists():
                 old.replace(place)
+            elif not is_there:
+                place.unlink(missing_ok=True)
         raise
     finally:
         with suppress(OSError):

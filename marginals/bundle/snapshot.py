@@ -31,7 +31,8 @@ from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, c
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import open_regular, resolved
 
-_PAGE = "text/html"
+PAGE = "text/html"
+"""Media type of a report."""
 
 
 @dataclass(frozen=True)
@@ -50,8 +51,8 @@ class Descriptor:
         report: Any = {"path": REPORT} if release.get("report") is None else release["report"]
         is_named = isinstance(report, dict) and isinstance(report.get("path"), str)
         _require(is_named, "release.report must name a file by its path")
-        is_page = report.get("mediatype", _PAGE) == _PAGE
-        _require(is_page, f"release.report is a page in HTML, so its mediatype must be {_PAGE}")
+        is_page = report.get("mediatype", PAGE) == PAGE
+        _require(is_page, f"release.report is a page in HTML, so its mediatype must be {PAGE}")
         object.__setattr__(self, "package", package)
 
     @property
@@ -73,7 +74,7 @@ class Descriptor:
     def other_pages(self) -> list[str]:
         """Paths of the pages that it declares beside its report."""
         others = (resource for resource in self.resources if not is_csv(resource))
-        return [r["path"] for r in others if r.get("mediatype") == _PAGE or re.search(r"\.x?html?$", r["path"], re.I)]
+        return [r["path"] for r in others if r.get("mediatype") == PAGE or re.search(r"\.x?html?$", r["path"], re.I)]
 
     @property
     def files(self) -> list[Mapping[str, Any]]:
@@ -92,11 +93,6 @@ def descriptor_bytes(package: Mapping[str, Any]) -> bytes:
     text = json.dumps(package, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     # Half a surrogate pair, which no UTF-8 holds, stays the escape that JSON spells it with.
     return text.encode("utf-8", "backslashreplace")
-
-
-def listed_report(page: bytes) -> dict[str, Any]:
-    """Entries about the report in a descriptor: beside the resources, which all are tables."""
-    return {"path": REPORT, "mediatype": _PAGE, "bytes": len(page), "hash": digest(page)}
 
 
 def digest(content: bytes) -> str:

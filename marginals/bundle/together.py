@@ -464,11 +464,6 @@ class ReleasedLadder:
         A base value is part of the label of the release with its name or with one of its generalizations. Otherwise it
         is part of the interval or list that it is in, or of the one label that means all others. Else it is apart,
         below `*`.
-
-        >>> rows = [("1", "under 3", "*"), ("2", "under 3", "*"), ("3 and over", "3 and over", "*")]
-        >>> ladder = ReleasedLadder(Hierarchy.from_rows(rows))
-        >>> ladder(Hierarchy.flat(["1", "3", "4", "none"])).rows()[1:]
-        [('3', '3 and over', '3 and over', '*'), ('4', '3 and over', '3 and over', '*'), ('none', 'none', 'none', '*')]
         """
         paths = self.released.rows()
         rows, unknown = [], []

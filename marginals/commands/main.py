@@ -9,8 +9,9 @@ Ctrl-C (130). Those from 70 on say nothing about privacy.
 import atexit
 import errno
 import gc
+import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, cast
@@ -18,7 +19,7 @@ from typing import Any, cast
 import click
 
 import marginals
-from marginals.commands.options import REPLACED, heeded, print_json
+from marginals.commands.options import REPLACED, Ending, heeded, print_json
 from marginals.commands.releases import FAILED
 from marginals.ending import (
     INTERNAL,
@@ -59,15 +60,6 @@ _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
 
 
-def _end(ctx: click.Context, status: int, error: MarginalsError | str) -> click.ClickException:
-    ending = click.ClickException(printable(str(error)))
-    vars(ending)["exit_code"] = status
-    if "--json" in ctx.obj:
-        remedies = error.remedies if isinstance(error, MarginalsError) else {}
-        print_json({"error": ending.message} | ({"remedies": remedies} if remedies else {}))
-    return ending
-
-
 class _ImportedCommands(Mapping[str, click.Command]):
     """Commands by name, each imported when it is asked for."""
 
@@ -97,15 +89,15 @@ class _Commands(click.Group):
 
         parameters: those of click.
         """
-        if not standalone_mode:
-            return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
         arguments = list(sys.argv[1:] if args is None else args)
-
-        def work() -> Any:
-            return click.Group.main(self, arguments, prog_name, complete_var, standalone_mode=False, **extra)
-
+        if not standalone_mode or "_MARGINALS_COMPLETE" in os.environ:
+            return super().main(arguments, prog_name, complete_var, standalone_mode, **extra)
+        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
+        # A program that ends need not look for what to collect, which takes a quarter of a second.
+        atexit.unregister(gc.freeze)
+        atexit.register(gc.freeze)
         try:
-            status = _status(work, arguments)
+            status = self._status(arguments, prog_name or "marginals", extra)
             ignore_interrupts()
         except KeyboardInterrupt:  # while it was ending already
             ignore_interrupts()
@@ -113,55 +105,23 @@ class _Commands(click.Group):
             status = INTERRUPTED
         sys.exit(status)
 
-    def invoke(self, ctx: click.Context) -> Any:
-        gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS)
-        # A program that ends need not look for what to collect, which takes a quarter of a second.
-        atexit.unregister(gc.freeze)
-        atexit.register(gc.freeze)
-        with heeded() as ending:
-            try:
-                return self._answer(ctx)
-            except BaseException as error:
-                if ending.number is None and not isinstance(error, KeyboardInterrupt):
-                    raise
-                raise _end(ctx, ending.exit_status, INTERRUPTION) from None
-
-    def _answer(self, ctx: click.Context) -> Any:
+    def _status(self, arguments: Sequence[str], name: str, extra: Mapping[str, Any]) -> int:
+        rest = [*arguments]
+        while wants_traceback(rest):  # it may stand anywhere, as at the end of the command that is typed once more
+            rest.remove(TRACEBACK)
         try:
-            answer = super().invoke(ctx)
-            sys.stdout.flush()
-        except NothingPublishableError as error:
-            raise _end(ctx, FAILED, error) from None
-        except MarginalsError as error:
-            raise _end(ctx, UNUSABLE, error) from None
-        except MemoryError:
-            raise _end(ctx, UNUSABLE, "this needs more memory than there is") from None
-        except LostOutputError:
-            raise
-        except OSError as error:
-            if error.filename is None and error.errno == errno.EPIPE:
-                raise LostOutputError(error) from None
-            what = "a file" if error.filename is None else str(error.filename)
-            raise _end(ctx, UNUSABLE, f"{what} cannot be read or written: {system_reason(error)}") from None
-        except click.UsageError as error:
-            if isinstance(error, click.NoSuchOption):
-                option, command = error.option_name, error.ctx.command.name if error.ctx else ""
-                if instead := REPLACED.get(f"{command} {option}", REPLACED.get(option)):
-                    error = click.UsageError(f"there is no {option} here any more: {instead}", error.ctx)
-            if "--json" in ctx.obj:
-                print_json({"error": printable(error.format_message())})
-            raise error from None
-        except (click.ClickException, click.exceptions.Exit):
-            raise
-        except Exception as error:  # whatever it is, click must not take it for the end of a prompt
-            raise click.exceptions.Exit(_internal(error, ctx.obj)) from None
-        return answer
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.obj = tuple(args)
-        while wants_traceback(args):  # it may stand anywhere, as at the end of the command that is typed once more
-            args.remove(TRACEBACK)
-        return super().parse_args(ctx, args)
+            with streams(), heeded() as ending:
+                try:
+                    with self.make_context(name, rest, **extra) as ctx:
+                        answer = self.invoke(ctx)
+                    sys.stdout.flush()
+                except (Exception, KeyboardInterrupt) as error:
+                    return _failed(error, arguments, ending)
+                return answer if isinstance(answer, int) else 0
+        except LostOutputError as error:
+            if error.errno != errno.EPIPE:  # whoever reads no more, as `head`, needs no sentence
+                say(str(error))
+            return UNWRITTEN
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -181,45 +141,48 @@ class _Commands(click.Group):
                 formatter.write_dl([(f"{n:<{widest}}", self.commands[n].get_short_help_str(100)) for n in names])
 
 
-def _status(work: Callable[[], Any], arguments: Sequence[str]) -> int:
-    try:
-        with streams():
-            return _answered(work, arguments)
-    except LostOutputError as error:
-        if error.errno != errno.EPIPE:  # whoever reads no more, as `head`, needs no sentence
-            say(str(error))
-        return UNWRITTEN
-
-
-def _answered(work: Callable[[], Any], arguments: Sequence[str]) -> int:
-    try:
-        answer = work()
-        sys.stdout.flush()
-    except click.ClickException as error:
-        vars(error)["message"] = printable(error.message)  # it may quote an argument
-        error.show()
+def _failed(error: BaseException, arguments: Sequence[str], ending: Ending) -> int:
+    """Say why a command did not finish, with --json as an object too, and return the exit status."""
+    status, text, remedies = UNUSABLE, str(error), getattr(error, "remedies", {})
+    usage: click.ClickException | None = None
+    if ending.number is not None or isinstance(error, KeyboardInterrupt):
+        status, text = ending.exit_status, INTERRUPTION
+    elif isinstance(error, click.exceptions.Exit):
         return error.exit_code
-    except LostOutputError:
-        raise
-    except (KeyboardInterrupt, click.Abort) as error:
-        if isinstance(error, click.Abort) and not isinstance(error.__cause__, KeyboardInterrupt):
-            return _internal(error, arguments)
-        say(INTERRUPTION)
-        return INTERRUPTED
-    except Exception as error:
-        return _internal(error, arguments)
-    return answer if isinstance(answer, int) else 0
-
-
-def _internal(error: BaseException, arguments: Sequence[str]) -> int:
-    if wants_traceback(arguments):
-        sys.__excepthook__(type(error), error, error.__traceback__)
-    else:
-        say(unforeseen(error))
+    elif isinstance(error, LostOutputError):
+        raise error
+    elif isinstance(error, NothingPublishableError):
+        status = FAILED
+    elif isinstance(error, MemoryError):
+        text = "this needs more memory than there is"
+    elif isinstance(error, OSError):
+        if error.filename is None and error.errno == errno.EPIPE:
+            raise LostOutputError(error) from None
+        what = "a file" if error.filename is None else str(error.filename)
+        text = f"{what} cannot be read or written: {system_reason(error)}"
+    elif isinstance(error, click.ClickException):
+        usage = _usage(error)
+        status, text = usage.exit_code, usage.format_message()
+    elif not isinstance(error, MarginalsError):
+        status, text = INTERNAL, unforeseen(error)
     if "--json" in arguments:
-        print_json({"error": unforeseen(error)})
-        sys.stdout.flush()
-    return INTERNAL
+        print_json({"error": printable(text)} | ({"remedies": remedies} if remedies else {}))
+    if status == INTERNAL and wants_traceback(arguments):
+        sys.__excepthook__(type(error), error, error.__traceback__)
+    elif usage is not None:
+        usage.show()
+    else:
+        say(printable(text))
+    return status
+
+
+def _usage(error: click.ClickException) -> click.ClickException:
+    if isinstance(error, click.NoSuchOption):
+        option, command = error.option_name, error.ctx.command.name if error.ctx else ""
+        if instead := REPLACED.get(f"{command} {option}", REPLACED.get(option)):
+            return click.UsageError(f"there is no {option} here any more: {instead}", error.ctx)
+    vars(error)["message"] = printable(error.message)  # it may quote an argument
+    return error
 
 
 @click.group(

@@ -63,7 +63,7 @@ def steward_html(report: StewardReport) -> bytes:
         proven=proven_in_words(search, report.base, 6),
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),
-        beside_lines=beside_lines(report.beside, report.domain),
+        beside_lines=beside_lines(report.further, report.domain),
         ended=ENDED_BY_TIME if report.search.stopped else "",
         steps=[replace(s, move=with_level_names(s.move, report.domain)) for s in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),

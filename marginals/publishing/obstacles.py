@@ -1,7 +1,7 @@
-"""What stands in the way of a release, in words: of an attribute, of a margin that must be published, of the whole policy.
+"""Obstacles to a release, in words: of an attribute, of a margin that must be published, of the policy itself.
 
-Values of the table are counted and not named. The smallest class of a margin, for its steward alone, names those that tell
-of nobody: a value that k rows have, or a number of at most three digits, such as an age. A rare text may be a name.
+Values of the table are counted and not named. Only the smallest class of a margin, for the steward alone, names values that
+identify nobody. Such a value has k rows, or is a number of at most three digits, such as an age. A rare text may be a name.
 """
 
 import json
@@ -45,7 +45,7 @@ def as_written(margin: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Obstacles:
-    """What a policy refuses of a table. allows: the constraint of its search, which judges margins as it does."""
+    """Refusals of a policy, with reasons and remedies. allows: the constraint of the search."""
 
     table: Table
     requirements: Requirements
@@ -57,7 +57,7 @@ class Obstacles:
         return self.requirements.class_size or 1
 
     def of_attribute(self, attribute: str, published: Sequence[Mask]) -> str:
-        """Why nothing is published of an attribute, and what to do. published: the margins that are."""
+        """The reason why an attribute is not published, and a remedy. published: the margins that are."""
         domain = self.table.domain
         hierarchy = domain.hierarchy(attribute)
         level = hierarchy.height - 1
@@ -71,10 +71,10 @@ class Obstacles:
         is_sensitive, counts = attribute in self.table.sensitive, self.table.cube.counts(level_mask)
         least = self.requirements.cell_size if is_sensitive else self.k
         if least is not None and counts.min(initial=least) < least:
-            whole = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
+            where = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
             of, rare = number_of(len(counts), "group" if level else "value"), int((counts < least).sum())
             have = f"{rare:,} of its {of} {'has' if rare == 1 else 'have'} fewer than {least:,} rows"
-            return f"{whole}{have}, the rarest {few(int(counts.min()))}; {_MERGING}"
+            return f"{where}{have}, the rarest {few(int(counts.min()))}; {_MERGING}"
         unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
         return f"{'; '.join(unmet)}; weaken that, or leave the column out" if is_sensitive and unmet else refusal.reason
 
@@ -135,14 +135,14 @@ def suppressed(table: Table) -> ContingencyTable:
 
 
 def no_single_table(tables: Iterable[ContingencyTable], requirements: Iterable[Requirements]) -> str:
-    """The sentence that not even these tables of all rows satisfy what is required of each, with what they fail."""
+    """The sentence that not even these suppressed tables satisfy their requirements, with the unmet demands."""
     unmet = dict.fromkeys(demand for pair in zip(tables, requirements) for demand in unmet_demands(*pair))
-    told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
-    return told + (f" ({'; '.join(unmet)})" if unmet else "")
+    failed = f" ({'; '.join(unmet)})" if unmet else ""
+    return f"no single table satisfies the policy, not even one with all quasi-identifiers suppressed{failed}"
 
 
 def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[str]:
-    """What a single table fails of the requirements, and by how much; empty where it satisfies them. No label is named."""
+    """The requirements that a single table fails, and by how much; no label is named."""
     sensitive = tuple(a for a in requirements.sensitive if a in table.margin)
     sizes = table.rolled_up({a: level for a, level in table.margin.items() if a not in sensitive}).counts
     people = requirements.rows_per_person or 1
@@ -178,10 +178,10 @@ def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> 
     reached = finding.worst_class.reached
     where = "all rows together" if classes == 1 else "the worst class"
     claim = next(claim for claim in requirements.diversity_claims if claim.parameters == finding.parameters)
-    said = ""
+    measured = ""
     if reached is not None and isfinite(reached):
         words = criterion_reached(claim.diversity, reached)
         whose = f"{', '.join(finding.worst_class.values)} " if finding.worst_class.values else ""
-        said = f": {whose}{words[:1].lower()}{words[1:]}"
+        measured = f": {whose}{words[:1].lower()}{words[1:]}"
     level = f" at level {claim.level}" if claim.level else ""
-    return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{said}'
+    return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{measured}'

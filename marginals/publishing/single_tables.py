@@ -1,4 +1,4 @@
-"""Single tables under a policy: the minimal ones, one at chosen levels, and what the table itself gives away."""
+"""Single tables under a policy: the minimal ones, one at chosen levels, and the risks of the table itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -28,10 +28,10 @@ from models.tables.contingency_table import ContingencyTable
 def anonymize(
     table: Table, policy: Policy, progress: Progress = no_progress, suppression: float = 0.0
 ) -> LatticeResult:
-    """All minimal single tables that satisfy a policy, best KL divergence first.
+    """Find all minimal single tables that satisfy a policy, best KL divergence first.
 
-    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
-    which satisfies the policy too. Raises InputError for a table without quasi-identifiers.
+    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they form a class
+    that satisfies the policy too. Raises InputError for a table without quasi-identifiers.
 
     >>> from marginals.example import table
     >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
@@ -56,10 +56,10 @@ def anonymize(
 
 @dataclass(frozen=True)
 class Assessed:
-    """What a table reaches, and the findings on what is asked of a single table.
+    """Risks of a single table, and findings on the demands of a policy.
 
-    reidentification: the risk of finding a person's row; None without rows.
-    eligible: by sensitive attribute the strongest requirements that any generalization can satisfy; empty without rows.
+    reidentification: the risk of finding a person's row; None without rows. eligible: by sensitive attribute the strongest
+    requirements that any generalization can satisfy; empty without rows.
     """
 
     assessment: Assessment
@@ -69,7 +69,7 @@ class Assessed:
 
     @property
     def ok(self) -> bool:
-        """Whether the table satisfies the policy."""
+        """True if the table satisfies the policy."""
         return all(finding.holds for finding in self.checks)
 
     def as_json(self) -> dict[str, Any]:
@@ -81,12 +81,12 @@ class Assessed:
 def assess(
     table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | float | None = None
 ) -> Assessed:
-    """What a table gives away with quasi-identifiers at these levels, the others as they are.
+    """Assess a table with quasi-identifiers at these levels, other attributes as they are.
 
-    k_combinatorial is about its classes as k_link is. population: everybody whom the rows could be about, with what is
-    demanded of a sample; or the share of them that is in the table. Raises InputError for a level of anything but a
-    quasi-identifier, or a population that lacks one, CriterionError for a diversity where nothing is sensitive,
-    ContradictionError for a table that is no sample.
+    Like k_link, k_combinatorial is about the classes of the table. population: all people from whom the table is drawn,
+    with demands on a sample; or the share of them that is in the table. Raises InputError for a level of an attribute that
+    is no quasi-identifier, or a population that lacks one. Raises CriterionError for a diversity if nothing is sensitive,
+    and ContradictionError for a table that is no sample of the population.
 
     >>> from marginals.example import table
     >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
@@ -100,8 +100,8 @@ def assess(
     chosen = dict(levels or {})
     for attribute in chosen:
         if attribute not in table.quasi_identifiers:
-            known = ", ".join(table.quasi_identifiers)
-            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
+            names = ", ".join(table.quasi_identifiers)
+            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {names}")
     margin = dict.fromkeys(table.domain.attributes, 0) | chosen
     generalized = table.base_counts.rolled_up(margin)
     requirements = policy.requirements_of(table)
@@ -139,9 +139,9 @@ def _eligible(generalized: ContingencyTable, table: Table, requirements: Require
 def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
     """The table at these levels, other quasi-identifiers as they are; it satisfies the policy.
 
-    suppression: share of the rows that may be suppressed, as of `anonymize`. Raises InputError for an attribute that is no
-    quasi-identifier, and NothingPublishableError, which says why and which coarser levels would do, where the table does
-    not satisfy the policy.
+    suppression: share of the rows that may be suppressed, as for `anonymize`. Raises InputError for an attribute that is no
+    quasi-identifier. Raises NothingPublishableError, with the reason and coarser levels, if the table does not satisfy the
+    policy.
 
     >>> from marginals.example import table
     >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels

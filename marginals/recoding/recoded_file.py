@@ -39,11 +39,6 @@ class PublishedTable:
     columns: tuple[str, ...]
     cells: Mapping[Labels, int]
 
-    @property
-    def rows(self) -> int:
-        """Number of rows."""
-        return sum(self.cells.values())
-
     def among(self, columns: Sequence[str]) -> dict[Labels, int]:
         """Counts of rows by their labels in some columns, in this order."""
         places = [self.columns.index(column) for column in columns]
@@ -125,7 +120,7 @@ def verify_recoded(
     claims = elements_of(claims, "claims", "a list of claims, such as Policy(...).requirements(...).claims")
     roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
     published = read_published_table(path, roles)
-    if not published.rows:
+    if not published.cells:
         raise InputError(f"{published.name} has no rows")
     if not claims:
         raise InputError(f"nothing is claimed of {published.name}; demand something under [privacy], or with --check")

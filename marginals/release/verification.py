@@ -64,10 +64,6 @@ class BadFile:
     file: str
     problem: str
 
-    def as_json(self) -> dict[str, str]:
-        """Return plain values."""
-        return {"file": self.file, "problem": self.problem}
-
 
 def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: PublicKey | None = None) -> Finding:
     """The finding on a bundle's files: they can be trusted, or which one cannot and why. key: what they are signed with."""
@@ -131,15 +127,9 @@ def verify(
     single = bundles[0][1] if len(bundles) == 1 else None
     crossings = (crossing for _, published in bundles for crossing in published.everything.crossings)
     crossing = verification.crossing or tuple(dict.fromkeys(crossings))
-    return Verification(checks, tuple(warnings), verification.rules, _smallest_sensitive(bundles), single, crossing)
-
-
-def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
-    smallest: dict[str, int] = {}
-    for _, published in bundles:
-        for name, count in published.smallest_sensitive.items():
-            smallest[name] = min(count, smallest.get(name, count))
-    return smallest
+    counts = [item for _, published in bundles for item in published.smallest_sensitive.items()]
+    smallest = {name: min(count for other, count in counts if other == name) for name, _ in counts}
+    return Verification(checks, tuple(warnings), verification.rules, smallest, single, crossing)
 
 
 def _contents(
@@ -150,7 +140,9 @@ def _contents(
     for snapshot, (folder, published) in zip(snapshots, bundles):
         warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
-        warnings += _unjudged(folder, snapshot.descriptor)
+        if keys := list(unjudged(snapshot.descriptor.package)):
+            look = f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}"
+            warnings.append(printable(look))
         if published.rows_per_person == ANY:
             warnings.append(
                 f"{folder}: a person can have any number of its rows, so its claims count rows; k rows may be fewer "
@@ -212,11 +204,6 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
                 f"interval that does not hold it{more}; the labels of {name!r} are read as names, and no range is answered "
                 "from them"
             )
-
-
-def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
-    if keys := list(unjudged(descriptor.package)):
-        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
 
 
 def _rounding(number: float) -> Decimal:

@@ -15,9 +15,9 @@ from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
 
 if TYPE_CHECKING:
     from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refusals
-    from checks.attacks.guesses import LikelySmall, Top
+    from checks.attacks.guesses import LikelySmall
     from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
-    from checks.changes import CellDifference, ChangedPeople, OneValue
+    from checks.changes import ChangedPeople
     from checks.finding import Finding
     from marginals.attacks import (
         Attacks,
@@ -201,16 +201,14 @@ def _likely(likely: "LikelySmall | None") -> str:
         return f"not examined; {none}."
     is_known = all(top.right is not None for top in likely.tops)
     by = "" if is_known else " by the model itself (--truth CONFIG counts them)"
-    shares = " and ".join(f"{_share(top)} of the first {top.number:,}" for top in likely.tops)
+    shares = " and ".join(
+        f"{top.expected if top.right is None else top.right:.0%} of the first {top.number:,}" for top in likely.tops
+    )
     unread = f" Not looked at: {number_of(likely.unread, 'table')}." if likely.unread else ""
     return (
         f"of {number_of(likely.combinations, 'combination')} of two or three attributes that no table shows, {shares} have "
         f"{few_rows(likely.least)}{by}.{unread}"
     )
-
-
-def _share(top: "Top") -> str:
-    return f"{top.expected if top.right is None else top.right:.0%}"
 
 
 # Readers who know the algorithm.
@@ -371,22 +369,16 @@ def _changed_people(people: "ChangedPeople", least: int | None) -> Iterator[str]
         yield f"No difference in any of {cells}."
         return
     yield f"{number}{small} in {cells}. The smallest:" if small else f"Of {cells} the smallest differences:"
-    yield from (f"  {_difference(difference)}" for difference in people.smallest)
+    for of in people.smallest:
+        who = f"{number_of(abs(of.difference), 'row')} {'came' if of.difference > 0 else 'left'}"
+        yield f"  {_cell(of.cell)}: {of.before:,} before, {of.after:,} after: at least {who}"
     if people.small > len(people.smallest):
         yield f"  and {people.small - len(people.smallest):,} more"
     if people.one_value:
         yield f"Classes in which one sensitive value alone rose or fell ({people.classes:,}), the smallest first:"
-        yield from (f"  {_rise(rise)}" for rise in people.one_value)
+        for of in people.one_value:
+            came, left = ("came", "left") if of.difference > 0 else ("left", "came")
+            more = f"{number_of(abs(of.difference), 'row')} more {came} than {left}"
+            yield f"  {_cell(of.cell)}: {more} with {of.sensitive}={of.value}, and of no other value did more"
         if people.classes > len(people.one_value):
             yield f"  and {people.classes - len(people.one_value):,} more"
-
-
-def _difference(change: "CellDifference") -> str:
-    who = f"{number_of(abs(change.difference), 'row')} {'came' if change.difference > 0 else 'left'}"
-    return f"{_cell(change.cell)}: {change.before:,} before, {change.after:,} after: at least {who}"
-
-
-def _rise(rise: "OneValue") -> str:
-    came, left = ("came", "left") if rise.difference > 0 else ("left", "came")
-    more = f"{number_of(abs(rise.difference), 'row')} more {came} than {left}"
-    return f"{_cell(rise.cell)}: {more} with {rise.sensitive}={rise.value}, and of no other value did more"

@@ -42,12 +42,22 @@ def _letters(column: str) -> str:
     return re.sub(r"[\W\d_]", "", column).lower()
 
 
-def likely_counts(rows: DistinctRows) -> str | None:
-    """Return the column of some rows that most likely has the number of people of each row, None if there is none.
+_ROWS = 10_000
+"""Rows that decide whether a table is one of counts."""
+
+
+def likely_counts(source: Source) -> str | None:
+    """Return the column of a table that most likely has the number of people of each row, None if there is none.
 
     It has a name of counts, and whole numbers that do not number the rows. No two rows are alike in the other columns,
     row names and keys set aside.
     """
+    if not any(map(is_called_a_count, source.columns)):
+        return None
+    try:
+        rows = source.first_rows(_ROWS)
+    except (InputError, MemoryError):  # lists and the like
+        return None
     for column in filter(is_called_a_count, rows.values):
         texts = [rows.values[column][code] for code in rows.codes[column].tolist()]
         numbers = [number for text in texts if text is not None and (number := number_in(text)) is not None]

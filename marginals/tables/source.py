@@ -30,12 +30,12 @@ from marginals.keys import (
 )
 from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
-from marginals.tables.counts import refusal_of_counts, rows_of_people
+from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
 from marginals.tables.files import Files, files_of, frame_of
-from marginals.tables.frames import counts_column, frame_source, given_orders
+from marginals.tables.frames import frame_source
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import ONE_LINE, Header, is_header
@@ -527,17 +527,6 @@ class TableSource:
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
 
     @property
-    def _ordered(self) -> dict[str, Attribute]:
-        """Used attributes; sensitive ones without an order take that of a frame, if it has their values."""
-        orders = given_orders(self.origin) if self.path is None else {}
-        return {
-            column: replace(attribute, order=orders[column])
-            if column in orders and attribute.takes_order(orders[column])
-            else attribute
-            for column, attribute in self.used.items()
-        }
-
-    @property
     def unit(self) -> Unit:
         """Unit that is counted: rows, or people."""
         return Unit(self.person, self.one_row, self.rows_per_person)
@@ -697,7 +686,7 @@ class TableSource:
             refuse_record(files, self.used if {*needed} <= {*files.columns} else files.columns, self.missing)
         check_columns(source, needed)
         if self.counts is None and self.person is None:
-            column = counts_column(self.origin if self.path is None else source)
+            column = likely_counts(source)
             if column is not None and column not in self.used:
                 raise refusal_of_counts(column, source.name)
         return source
@@ -706,7 +695,7 @@ class TableSource:
         most = self.unit.declared
         rows = k * most if isinstance(most, int) else k
         return Reading(
-            opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
+            opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
         )
 
 
@@ -792,14 +781,16 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
     if not files.has_header:
         return
     try:
-        frame = files.first_rows(_ROWS)
-    except InputError:
+        rows = files.first_rows(_ROWS)
+    except (InputError, MemoryError):
         return  # whoever reads the rows says better what is wrong with them
+    texts = {
+        name: np.array([text or "" for text in of], dtype=object)[rows.codes[name]] for name, of in rows.values.items()
+    }
     # Names once more, as where files were put together, are told by whoever reads the rows.
-    are_names = (frame.to_numpy(dtype=object) == np.array(frame.columns, dtype=object)).all(axis=1)
-    frame = frame.loc[~are_names, ~frame.columns.duplicated()]
-    texts = {name: map(str, frame[name].to_numpy(dtype=object)) for name in dict.fromkeys(columns) if name in frame}
-    looked_at = [ColumnTexts.of(name, text, missing) for name, text in texts.items()]
+    are_names = np.logical_and.reduce([column == cell_text(name) for name, column in texts.items()])
+    names = [name for name in dict.fromkeys(columns) if name in texts]
+    looked_at = [ColumnTexts.of(cell_text(name), texts[name][~are_names].tolist(), missing) for name in names]
     if _looks_like_record(looked_at, missing):
         raise InputError(
             f"{files.name} seems to have no header line: its first line looks like a record, or stands among the records "

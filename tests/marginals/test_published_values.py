@@ -2,7 +2,6 @@
 
 import re
 from decimal import Decimal
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
@@ -15,8 +14,8 @@ from hypothesis import strategies as st
 import marginals
 from command_line import output
 from marginals import InputError
-from marginals.conditions import Range, UnjudgedError, Where
-from marginals.published_values import CountedHierarchy, matched_levels, meanings, values_meant
+from marginals.conditions import UnjudgedError, Where
+from marginals.published_values import CountedHierarchy, meanings, values_meant
 from models import CountArray, Domain, Hierarchy
 from strategies import hierarchies
 
@@ -43,7 +42,6 @@ def meant(where: Where) -> dict[str, list[str]]:
 
 
 def unjudged(where: Where) -> list[str]:
-    """The wages of which a condition cannot be judged."""
     labels = np.array(DOMAIN.hierarchy("wage").labels[0])
     return list(labels[meanings(DOMAIN, PUBLISHED, where)["wage"].unjudged])
 
@@ -220,25 +218,6 @@ def test_ranges_of_numbers_with_decimals_are_exact(condition: str, labels: list[
         assert bands_meant(condition) == labels
 
 
-quarters = st.integers(-8, 8).map(lambda n: Decimal(n) / 4)
-some_ranges = st.builds(Range, quarters, quarters, st.booleans(), st.booleans())
-
-
-@given(some_ranges, some_ranges)
-def test_ranges_meet_and_hold_each_other_as_their_numbers_do(one: Range, other: Range) -> None:
-    """Ends are quarters, so eighths stand for all that lies between."""
-
-    def numbers_in(numbers: Range) -> set[Fraction]:
-        line = (Fraction(n, 8) for n in range(-20, 21))
-        above = {n for n in line if n > numbers.low or (n == numbers.low and numbers.with_low)}
-        return {n for n in above if n < numbers.high or (n == numbers.high and numbers.with_high)}
-
-    assert one.is_empty == (not numbers_in(one))
-    assert one.meets(other) == bool(numbers_in(one) & numbers_in(other))
-    if not other.is_empty:
-        assert one.holds(other) == (numbers_in(other) <= numbers_in(one))
-
-
 def cut(hierarchy: Hierarchy, counts: CountArray, levels: list[int]) -> CountedHierarchy:
     """What a release tells of a hierarchy whose base values have so many rows, if its margins show these levels."""
     if not levels:
@@ -322,12 +301,3 @@ def test_what_counts_contradict_or_labels_do_not_say_stays_apart() -> None:
     assert across.merged(fine) is None
     named = CountedHierarchy(Hierarchy.flat(["young", "old"]), 0, np.array([7, 5]))
     assert fine.merged(named) is None
-
-
-def test_a_label_that_stands_for_itself_and_for_more_is_told_by_its_count() -> None:
-    jobs = Hierarchy.from_rows([("cook", "cook", "*"), ("chef", "cook", "*"), ("clerk", "clerk", "*")])
-    whole = CountedHierarchy(jobs, 0, np.array([30, 20, 30]))
-    for counts, levels in (([50, 30], (1, 2)), ([30, 50], (0, 2))):
-        part = CountedHierarchy(Hierarchy.flat(["cook", "clerk"]), 0, np.array(counts))
-        assert part.levels_in(whole) == levels
-    assert matched_levels(Hierarchy.flat(["cook", "tailor"]), jobs) is None

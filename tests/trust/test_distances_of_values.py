@@ -20,7 +20,7 @@ from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity,
 from checks.diversity.text import numbers
 from marginals import open_release
 from marginals.bundle.writing import bundle_files
-from marginals.publishing.publishing import content, prepare, released_names
+from marginals.publishing.publishing import content, prepare
 from marginals.publishing.searching import no_progress
 from models import Hierarchy
 from privacy_oracles import Ground, exact_work
@@ -36,7 +36,6 @@ VALUES = {
     "times": ["7:30", "9:05", "10:00", "23:59"],
     "bands": ["<5", "5-17", "18-64", "65+"],
     "words of a config": ["none", "mild", "bad", "awful", "deadly"],
-    "words of a frame": ["none", "mild", "bad", "awful", "deadly"],
 }
 """Of each kind some values, lowest first."""
 
@@ -67,8 +66,6 @@ class Case:
         ]
         frame = pd.DataFrame(rows, columns=["ward", "ill"])
         order = self.values if self.kind == "words of a config" else ()
-        if self.kind == "words of a frame":
-            frame["ill"] = pd.Categorical(frame["ill"], categories=[*self.values, ""], ordered=True)
         hierarchy = None
         if len(self.above) > 1:
             shuffled = np.random.default_rng(len(rows)).permutation(len(self.values)).tolist()
@@ -161,8 +158,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         worst = worst_of[level]
         refusal = allows(frozenset([mask]), 0)
         assert (refusal is None) is (worst <= t), (refusal, worst)
-        named = released_names(prepared, table, (mask,))
-        published = content(prepared, (mask,), named, "a release")
+        published = content(prepared, table, (mask,), "a release")
         judged(published.verify().checks, t, worst)
         bundle = folder / f"{number}-{level}"
         for path, file in bundle_files(published, b"<!doctype html>").items():

@@ -45,7 +45,6 @@ class World:
         return np.stack([(places == way).sum(axis=1) for way in range(len(self.ways))], axis=1)
 
     def cells(self, margin: Mapping[str, int]) -> list[tuple[str, ...]]:
-        """Of each way the labels that a margin shows."""
         above = {a: {row[0]: row for row in self.domain.hierarchy(a).rows()} for a in margin}
         order = [a for a in self.domain.attributes if a in margin]
         return [tuple(above[a][way[a]][margin[a]] for a in order) for way in self.ways]
@@ -56,7 +55,6 @@ class World:
         return np.array([[cell == other for cell in cells] for other in dict.fromkeys(cells)], dtype=np.int64)
 
     def possible(self, table: Table, margins: Margins) -> Table:
-        """All tables with the same margins."""
         alike = [(self.tables @ self.shown(m).T == self.shown(m) @ table).all(axis=1) for m in margins]
         return self.tables[np.logical_and.reduce(alike)]
 
@@ -96,7 +94,6 @@ FIVE = World(DOMAIN, [dict(zip("abc", cell)) for cell in CELLS], 5)
 
 
 def inside(where: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
-    """Which cells a condition means."""
     return np.array([all(v in where[a] for a, v in zip("abc", cell) if a in where) for cell in CELLS])
 
 
@@ -174,7 +171,6 @@ def test_each_count_of_a_margin_lies_between_its_bounds_which_are_attained_where
 
 
 def ratios(worlds: Table, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> list[float]:
-    """The odds ratio in each table in which it has a value."""
     parts = [worlds @ (one & other) for one in (first, ~first) for other in (second, ~second)]
     pairs = [(int(a * d), int(b * c)) for a, b, c, d in zip(*parts)]
     return [inf if not below else above / below for above, below in pairs if above or below]
@@ -360,7 +356,6 @@ HAVING = {
 
 @given(THREE.drawn(), some_of(OF_PATIENTS), st.sampled_from([*HAVING]), st.sampled_from(["", "c=c1", "sex=m"]))
 def test_shares_and_risks_leave_out_who_has_no_value(table: Table, margins: Margins, part: str, where: str) -> None:
-    """Rows without a value are neither in a share nor in its complement."""
     if part.startswith("sex") and where.startswith("sex"):
         return
     release, possible = THREE.released(table, margins), THREE.possible(table, margins)

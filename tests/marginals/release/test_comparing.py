@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -128,15 +127,6 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
     assert some.release.one_way.left_out == 3
 
 
-def test_attributes_with_one_value_are_compared_too() -> None:
-    rows = pd.DataFrame({"town": ["ash"] * 20, "ill": ["no", "yes"] * 10})
-    counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
-    made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
-    [pair] = made.steward.comparison.compared_pairs
-    assert (pair.kind, pair.cramers_v) == ("published", 0)
-    assert "Nothing to speak of" in made.steward.page(made.steward).decode()
-
-
 def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:
     """Two questions that the same people skip went together by Cramer's V 0.75, all of it the missing values."""
     rng = np.random.default_rng(2)
@@ -162,7 +152,6 @@ def wide(columns: int = 12) -> pd.DataFrame:
 
 
 def compared(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]] = (), seconds: float = 60) -> Any:
-    """Everything by itself, beside the data."""
     counted = marginals.read_table(frame.astype(str), dict.fromkeys(frame, "quasi-identifier"))
     analyses = [{"attributes": list(names)} for names in wanted]
     policy = Policy(k_link=2, base="none", max_attributes=1, wanted=analyses, strategy="forward")
@@ -172,7 +161,6 @@ def compared(frame: pd.DataFrame, wanted: Sequence[tuple[str, ...]] = (), second
 
 
 def test_of_many_pairs_a_fixed_sample_is_compared_and_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean is of the same pairs whatever else is wanted, and says of which."""
     monkeypatch.setattr("marginals.accuracy._PAIRS", 20)
     monkeypatch.setattr("marginals.accuracy._ALL_CELLS", 9 * 7)  # of the others the total variation alone is known
     frame = wide()
@@ -188,20 +176,3 @@ def test_of_many_pairs_a_fixed_sample_is_compared_and_named(monkeypatch: pytest.
         both = pd.crosstab(frame[a], frame[b], normalize=True)
         alone = np.outer(shares[a].reindex(both.index), shares[b].reindex(both.columns))
         assert error == pytest.approx(np.abs(both.to_numpy() - alone).sum() / 2)
-
-
-def test_nothing_is_said_of_pairs_when_the_time_is_over_midway(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A mean of those reached by then would be another on another day; single attributes are always told of."""
-    frame = wide()
-    counted = marginals.read_table(frame.astype(str), dict.fromkeys(frame, "quasi-identifier"))
-    policy = Policy(k_link=2, base="none", max_attributes=1, strategy="forward")
-    compare = import_module("marginals.publishing.stewarding").comparison
-    calls = iter(range(10**6))
-    monkeypatch.setattr(
-        "marginals.publishing.stewarding.comparison", lambda *given: compare(*given[:-1], lambda: next(calls) > 5)
-    )
-    made = marginals.publish(counted, policy).steward.comparison
-    assert len(made.release.one_way.by_table) == 12
-    assert made.release.two_way.by_table == {}
-    assert made.release.two_way.left_out == 66
-    assert made.compared_pairs == ()

@@ -124,7 +124,6 @@ REFUSED = {
 
 
 def people(spelling: Spelling) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """The column as texts, and as the numbers themselves."""
     numbers = [n for place, n in enumerate(spelling.numbers) for _ in range(COPIES + place)]
     ill = ["flu" if place % 3 else "gout" for place in range(len(numbers))]
     plain = pd.DataFrame({"x": [int(n) if n % 1 == 0 else float(n) for n in numbers], "ill": ill})
@@ -205,7 +204,6 @@ def test_a_column_of_any_numbers_is_read_as_they_are(data: st.DataObject) -> Non
 
 
 def disclosed_by_command(folder: Path, rules: Sequence[DisclosureRule], decimal: str = ".") -> Result:
-    """Disclose t.csv by the command."""
     asked = "".join(
         f'[[risk.rules]]\nattribute = "{each.attribute}"\ncondition = "{each.condition}"\n' for each in rules
     )
