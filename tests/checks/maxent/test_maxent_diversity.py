@@ -42,7 +42,7 @@ from checks import (
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
 from judged_classes import judged_on
 from marginals import Policy
-from models import Collection, ContingencyTable, ContradictionError, MaximumEntropy, iterative_fit
+from models import Collection, ContingencyTable, ContradictionError, Domain, Hierarchy, MaximumEntropy, iterative_fit
 from privacy_oracles import (
     Cell,
     base_values,
@@ -325,11 +325,15 @@ def test_hull_pruning_hides_no_hair() -> None:
 
 
 def random_table(sizes: Mapping[str, int], rows: int, seed: int = 0) -> ContingencyTable:
-    """Rows over flat attributes, correlated so that marginals say something."""
+    """Rows over attributes of which pairs of values are put together above, correlated so that marginals say something."""
     rng = np.random.default_rng(seed)
     latent = rng.integers(0, 3, rows)
     columns = [np.where(rng.random(rows) < 0.4, latent % size, rng.integers(0, size, rows)) for size in sizes.values()]
-    return of_rows(flat_domain(**sizes), np.column_stack(columns))
+    ladders = {
+        name: Hierarchy.from_rows((f"{name}{code}", f"{name}{code // 2}+", "*") for code in range(size))
+        for name, size in sizes.items()
+    }
+    return of_rows(Domain.of(ladders), np.column_stack(columns))
 
 
 def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
@@ -341,7 +345,8 @@ def smallest_slack(fitted: NDArray[np.float64], sensitive_axis: int, diversity: 
     return float(diversity.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
 
 
-SHAPES = {
+SHAPES: dict[str, tuple[dict[str, int], list[str | dict[str, int]]]] = {
+    "several levels": ({"a": 3, "b": 3, "s": 4}, [{"a": 0, "b": 1}, {"b": 0, "s": 1}, {"a": 1, "s": 0}]),
     "four-cycle": ({"a": 3, "b": 3, "c": 3, "s": 4}, ["ab", "bc", "cs", "sa"]),
     "all three-way marginals of 2x3x4x5": (
         {"a": 2, "b": 3, "c": 4, "s": 5},
@@ -358,7 +363,7 @@ def fitted_shape(shape: str, seed: int) -> tuple[ContingencyTable, NDArray[np.fl
     sizes, margins = SHAPES[shape]
     table = random_table(sizes, 400, seed)
     joint = joint_array(table)
-    levels = [dict.fromkeys(margin, 0) for margin in margins]
+    levels = [margin if isinstance(margin, dict) else dict.fromkeys(margin, 0) for margin in margins]
     return table, iterative_proportional_fitting(joint / 400, table.domain, levels, 3000) * 400
 
 
