@@ -29,9 +29,6 @@ from project import ROOT
 from running_pages import NOT_PRIVATE, is_shown, run_page
 from shared_folder import copy_shared
 
-SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
-
-
 DOCS = ROOT / "docs"
 DOORS = (marginals, marginals.auditing, marginals.recoding, marginals.risk)
 PUBLIC = {f"{door.__name__}.{name}": getattr(door, name) for door in DOORS for name in door.__all__}
@@ -279,7 +276,7 @@ def test_the_notebook_example_runs_after_the_demo(work: Path, monkeypatch: pytes
 
 def test_the_demo_prints_what_the_readme_shows(work: Path) -> None:
     printed = (work / "printed.txt").read_text()
-    (lines,) = SHOWN.findall(README)
+    (lines,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     assert is_shown(lines, printed), lines
     assert printed.startswith(lines.splitlines()[0])
     assert len(lines.splitlines()) <= 8
@@ -323,12 +320,9 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
 
 
-def read_yaml(text: str) -> Any:
-    return pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it").safe_load(text)
-
-
 def test_the_papers_that_the_code_cites_are_written_out_and_can_be_cited() -> None:
-    citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     papers = {
         "".join(author["family-names"][0] for author in reference["authors"]) + str(reference["year"])[2:]
         for reference in citation["references"]

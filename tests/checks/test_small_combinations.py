@@ -10,7 +10,6 @@ from math import inf
 from time import process_time
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from checks import FULL, CriterionError, Question, Verdict, parse_claim
@@ -19,7 +18,6 @@ from filled_tables import apart, flat_domain
 from models import Collection, ContradictionError, Deadline, TimeOverError
 
 CASES = range(3_000 if "MARGINALS_TIMES" in os.environ else 20)
-Array = NDArray[np.int64]
 
 
 def verdict(

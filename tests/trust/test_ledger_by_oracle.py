@@ -145,7 +145,7 @@ def inside_of(where: str) -> Counts:
 
 
 def released(seed: int, place: Path, ledger: Path | None) -> tuple[int, bool, list[tuple[str, Told]]]:
-    """k, whether turnover is known, and releases of everybody and of parts of a changing table, one or two of each state."""
+    """k, whether turnover is known, and one or two releases of each state of a table; of parts for every other seed."""
     rng = np.random.default_rng(seed)
     k = int(rng.integers(2, 5))
     turnover = str(rng.choice(["known", "unknown"])) if ledger else "unknown"
@@ -156,7 +156,7 @@ def released(seed: int, place: Path, ledger: Path | None) -> tuple[int, bool, li
     found: list[tuple[str, Told]] = []
     for number, counts in enumerate(story(rng, SHAPE, k, (1, 5))[1]):
         for again in range(rng.integers(1, 3)):
-            where = str(rng.choice(list(PARTS)))
+            where = str(rng.choice(list(PARTS))) if seed % 2 else ""
             folder = place / f"{seed}-{number}-{again}-{ledger is None}"
             try:
                 part = marginals.Part(where) if where else None
@@ -190,13 +190,12 @@ def test_an_oracle_finds_nobody_in_releases_of_everybody_and_of_parts(tmp_path: 
                 found["pairs enumerated"] += 1
                 assert not certain(first, second, k, 2), (trial, i, j)
         *_, loose = released(trial, tmp_path, None)
-        every = [(own, fit) for where, own in loose if (fit := fitting(own, inside_of(where))) is not None]
-        for (one, first), (other, second) in combinations(every, 2):
-            if one != other:
+        for (where, one), (other_where, other) in combinations(loose, 2):
+            if one != other and not where and not other_where:
                 found["pairs without"] += 1
-                found["given away without"] += certain(first, second, k, 2)
+                found["given away without"] += small_differences(one, other, k)
     print(f"\nparts, seed {SEED}: {dict(found)}")
-    assert found["of parts"] > found["releases"] / 4
+    assert found["of parts"] > found["releases"] / 5
     assert found["pairs that differ"] > 0
     assert found["pairs of everybody"] > 0
     assert found["pairs enumerated"] > found["pairs"] / 4

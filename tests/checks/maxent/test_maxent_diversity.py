@@ -29,7 +29,6 @@ from checks import (
     MaxentDiversity,
     Question,
     Recursive,
-    SensitiveTree,
     Simple,
     Verdict,
     by_hull,
@@ -44,7 +43,6 @@ from judged_classes import judged_on
 from marginals import Policy
 from models import Collection, ContingencyTable, ContradictionError, Domain, Hierarchy, MaximumEntropy, iterative_fit
 from privacy_oracles import (
-    Cell,
     base_values,
     cell_of,
     conditionals,
@@ -340,11 +338,6 @@ def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> 
     return MaxentDiversity(diversity, sensitive).check(Question(collection, [sensitive]))
 
 
-def smallest_slack(fitted: NDArray[np.float64], sensitive_axis: int, diversity: Diversity) -> float:
-    vectors = np.moveaxis(fitted, sensitive_axis, -1).reshape(-1, fitted.shape[sensitive_axis])
-    return float(diversity.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
-
-
 SHAPES: dict[str, tuple[dict[str, int], list[str | dict[str, int]]]] = {
     "several levels": ({"a": 3, "b": 3, "s": 4}, [{"a": 0, "b": 1}, {"b": 0, "s": 1}, {"a": 1, "s": 0}]),
     "four-cycle": ({"a": 3, "b": 3, "c": 3, "s": 4}, ["ab", "bc", "cs", "sa"]),
@@ -378,7 +371,8 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
     collection = published(table, *SHAPES[shape][1])
     assert not collection.is_decomposable
     criterion = parse_diversity(diversity)
-    slack = smallest_slack(fitted, table.domain.index("s"), criterion)
+    vectors = np.moveaxis(fitted, table.domain.index("s"), -1).reshape(-1, table.domain.hierarchy("s").size(0))
+    slack = float(criterion.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
     finding = finding_of(collection, "s", criterion)
     assert finding.verdict in (Verdict.HOLDS if slack > 0 else Verdict.FAILS, Verdict.UNDECIDED)
     if abs(slack) > 1e-4:
@@ -433,18 +427,6 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
 
 
 # The sensitive tree: its class combinations are the published cells, and its factors the maxent distribution.
-
-
-def sensitive_part(collection: Collection, sensitive: str) -> Collection:
-    margins = [mask for mask, margin in zip(collection.masks, collection.margins) if sensitive in margin]
-    maximal = [mask for mask in margins if not any(mask != other and mask & ~other == 0 for other in margins)]
-    return Collection.of(collection.cube, maximal)
-
-
-def cell(tree: SensitiveTree, collection: Collection, combination: tuple[int, ...]) -> Cell:
-    """Where a class combination lies among the published cells of the sensitive part."""
-    fine = without(finest(sensitive_part(collection, tree.sensitive).margins), [tree.sensitive])
-    return cell_of(collection.domain, fine, tree.cell(combination))
 
 
 def test_combinations_are_counted_exactly_beyond_64_bits() -> None:

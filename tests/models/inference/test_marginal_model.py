@@ -518,19 +518,14 @@ MARGINS = [
 ]
 
 
-def pair_of(*, ones_of_b: int, ones_of_d: int, rows: int) -> Collection:
-    data = np.zeros((rows, 4), dtype=np.int64)
-    data[:ones_of_b, 1] = 1
-    data[:ones_of_d, 3] = 1
-    return Collection.of(DataCube([of_rows(DOMAIN, data)]), [DOMAIN.mask({"b": 0}), DOMAIN.mask({"d": 0})])
-
-
 @pytest.mark.parametrize("strength", [0.0, 0.6])
 def test_tables_are_drawn_by_arrangements_and_interactions(monkeypatch: pytest.MonkeyPatch, strength: float) -> None:
     """The number of rows with both: how many arrangements have it, times exp of the interactions; 3 and 4 of 8 rows."""
     scores = np.array([strength, -strength, 0.0]), np.array([1.0, -1.0])
     monkeypatch.setattr(PlausibleTables, "_interactions", lambda *_: {("b", "d"): scores})
-    collection = pair_of(ones_of_b=3, ones_of_d=4, rows=8)
+    data = np.zeros((8, 4), dtype=np.int64)
+    data[:3, 1] = data[:4, 3] = 1
+    collection = published(of_rows(DOMAIN, data), "b", "d")
     drawn = islice(PlausibleTables(collection).drawn(np.random.default_rng(5)), 4000)
     both = Counter(int(np.sum((table["b"] == 1) & (table["d"] == 1))) for table in drawn)
     weights = []
