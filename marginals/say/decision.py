@@ -106,12 +106,7 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
 def useful_line(decision: "Decision") -> str:
     """Return how many pairs of attributes can be analysed, and of which nothing is published."""
     pairs = decision.pairs.total
-<<<<<<< HEAD
-    unpublished = decision.content.unpublished
-    nothing = f" Nothing of: {first_few(unpublished, _NAMED)}." if unpublished else ""
-=======
     nothing = f" Nothing of: {first_few(decision.content.unpublished, 6)}." if decision.content.unpublished else ""
->>>>>>> int
     if not pairs:
         return f"Useful for: the counts of one column.{nothing}"
     exactly = "" if not decision.exact else f", {decision.exact:,} of them exactly"
@@ -124,11 +119,7 @@ def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
         return ""
     lost = [" by ".join(map(column_name, table.attributes)) for table in wanted if table.margin is None]
     not_lost = f"{len(wanted) - len(lost):,} of {len(wanted):,} named questions are answered by a table"
-<<<<<<< HEAD
-    return f"Named: {not_lost}{f'; not {first_few(lost, _NAMED)}' if lost else ''}."
-=======
     return f"Named: {not_lost}{f'; not {first_few(lost, 6)}' if lost else ''}."
->>>>>>> int
 
 
 def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
@@ -209,11 +200,7 @@ def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
         for other in published:
             if other != name and (kind := kinds.get((name, other))):
                 by_kind.setdefault(kind, []).append(column_name(other))
-<<<<<<< HEAD
-        rows.append((column_name(name), {kind: first_few(names, _NAMED) for kind, names in by_kind.items()}))
-=======
         rows.append((column_name(name), {kind: first_few(names, 6) for kind, names in by_kind.items()}))
->>>>>>> int
     return rows
 
 

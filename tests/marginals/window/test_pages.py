@@ -476,5 +476,3 @@ def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) ->
             assert (f"{small:,} of {len(counts):,} " if small else f"All {len(counts):,} ") in shown[1]
         assert told in shown[1]
     assert page.index("<h2>Public file</h2>") < page.index('<details id="fine" class="advanced" open>')
-
-
