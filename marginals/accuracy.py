@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 INDEPENDENT = "exact one-way tables, all else independent"
 ALONE = "the best one-way tables within the policy"
 SINGLE = "the best single table"
-STEPWISE = "a single table, refined step by step"
 
 _LEAST_COARSE = 0.01  # total variation
 _LEAST_LOST = 0.01  # of Cramer's V

@@ -1,6 +1,5 @@
 """Predicates mean the base values that their labels, sets and ranges say; several releases have one hierarchy in common."""
 
-import re
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -168,19 +167,6 @@ def test_a_range_that_cuts_a_published_value_means_it_possibly(
         assert found.shares[found.cut] == pytest.approx(shares)
         with pytest.raises(InputError, match="cuts through the value"):
             Part(condition).values(DOMAIN)
-
-
-def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
-    days = [f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28)]
-    domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
-    for short, label in (("2023-05", "2023-05***"), ("2023", "2023******")):
-        with pytest.raises(
-            InputError, match=re.escape(f"'day' has no published value {short!r}; did you mean {label!r}?")
-        ):
-            meanings(domain, {"day": 0}, f"day={short}")
-        assert meanings(domain, {"day": 0}, f"day={label}")["day"].surely.sum() == (27 if short == "2023-05" else 324)
-    with pytest.raises(InputError, match="ranges are of numbers"):
-        meanings(domain, {"day": 0}, "day>=2023-05-01")
 
 
 BMI = Hierarchy.from_decimal_intervals(
