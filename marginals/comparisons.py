@@ -165,12 +165,10 @@ def _range(rows: MeantRows | None, otherwise: ValueRange | None = None) -> Value
 
 def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "pd.DataFrame":
     """Return how a group differs from another one, by default everybody else, in an outcome: three answers."""
-    import pandas as pd
-
     groups = _ComparedGroups.of(model, outcome, group, against, where)
-    basis, names = groups.basis(), ["odds ratio", "risk ratio", "risk difference"]
-    answers = [_compared(groups, basis, by) for by in (ODDS_RATIO, RISK_RATIO, RISK_DIFFERENCE)]
-    return frame_of(answers, pd.Index(names))
+    effects = {"odds ratio": ODDS_RATIO, "risk ratio": RISK_RATIO, "risk difference": RISK_DIFFERENCE}
+    basis = groups.basis()
+    return frame_of([_compared(groups, basis, of) for of in effects.values()], list(effects))
 
 
 def _compared(groups: _ComparedGroups, basis: Basis, comparison: Effect) -> Answer:
