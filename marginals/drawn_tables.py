@@ -16,7 +16,6 @@ from marginals.answers import Answer, Bounds, drawn, interval_of
 from marginals.errors import InputError
 from marginals.estimates import assumption, basis_by, free_name, marked, rows_frame
 from marginals.tables.intervals import LabelNumbers, numbers_at
-from marginals.tables.opening import require
 from models.arrays import CodeArray, FloatArray
 from models.inference.marginal_model import DrawnTable, MarginalModel
 from models.tables.hierarchy import Domain
@@ -178,6 +177,8 @@ def fit(model: MarginalModel, formula: str, family: str, level: float, tables: i
 def _fitted(
     frame: "pd.DataFrame", names: Sequence[str], outcome: str, formula: str, family: str
 ) -> "tuple[pd.Series[float], pd.Series[float]]":
+    from marginals.tables.opening import require  # loaded here: few ask for regressions
+
     api = require("statsmodels.formula.api", "fit", "a regression")
     data = frame[[*names]].astype(str)
     for a in names:
