@@ -176,7 +176,6 @@ class Comparison:
         this release                              0.273    0.585
         the best one-way tables within the policy     0.273    0.689
         exact one-way tables, all else independent      0.000    0.373
-        a single table, refined step by step      0.280    0.675
         """
         import pandas as pd
 
