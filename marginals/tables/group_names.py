@@ -395,9 +395,10 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
         return None
     if attribute.hierarchy is not None:
         return whole_numbers(labels)
+    if (scale := round_numbers(labels) or whole_numbers(labels)) is not None:
+        return scale
     ordered = in_natural_order(labels)
-    scale = round_numbers(labels) or whole_numbers(labels)
-    return scale or (None if ordered is None else in_given_order(labels, ordered))
+    return None if ordered is None else in_given_order(labels, ordered)
 
 
 def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:

@@ -26,6 +26,7 @@ from marginals.errors import *  # noqa: F403
 from marginals.interchange import rows_writer
 from marginals.selection import Selection, fit_model
 from models import ContingencyTable, DataCube, Domain, Hierarchy, JunctionTree, Margin
+from models.installed import open_door
 from words import Case, Stage, changed, typed
 
 GOOD = """
@@ -180,7 +181,7 @@ def _names() -> dict[str, Any]:
     hierarchy = Hierarchy.from_rows([["a", "west", "*"], ["b", "west", "*"], ["c", "east", "*"]])
     domain = Domain(("a", "b"), (hierarchy, hierarchy))
     return {
-        **{name: getattr(door, name) for door in DOORS for name in door.__all__},
+        **{name: getattr(door, name) for door in DOORS for name in open_door(door.__name__)[0]},
         **globals(),
         "FRAME": example.frame,
         "ROLES": example.attributes,
