@@ -118,16 +118,6 @@ class GroupNaming:
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
         return cls(name, hierarchy, start, missing, scale, listing)
 
-    @classmethod
-    def over(cls, name: str, attribute: Attribute, ladder: Hierarchy, *, is_observed: bool = False) -> "GroupNaming":
-        """Rules for an attribute whose levels were fitted already."""
-        values = ladder.labels[0]
-        hierarchy = attribute.hierarchy_of(values)
-        if hierarchy.size(0) > len(values):
-            codes = [code for value in values if (code := hierarchy.code(value, 0)) is not None]
-            hierarchy = hierarchy.restricted_to(codes)
-        return cls.of(name, attribute, hierarchy, is_observed=is_observed)
-
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
         """Return the names of a ladder from the finest published level on.
 
