@@ -25,8 +25,8 @@ from checks import KCombinatorial, KLink, MaxentDiversity, MinCell, Question, Re
 from command_line import main
 from marginals.example import release
 from models import Collection
-from models.installed import open_door
 from project import ROOT
+from public_names import public_names
 from running_pages import NOT_PRIVATE, is_shown, run_page
 from shared_folder import copy_shared
 
@@ -35,7 +35,7 @@ SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
 
 DOCS = ROOT / "docs"
 DOORS = (marginals, marginals.auditing, marginals.recoding, marginals.risk)
-PUBLIC = {f"{door.__name__}.{name}": getattr(door, name) for door in DOORS for name in open_door(door.__name__)[0]}
+PUBLIC = {f"{door.__name__}.{name}": getattr(door, name) for door in DOORS for name in public_names(door)}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 
 

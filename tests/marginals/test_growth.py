@@ -10,7 +10,6 @@ import pytest
 
 import marginals
 from marginals import Attribute, Policy
-from marginals.tables.values import NumberFormat
 
 POLICY = Policy(k_link=10, min_cell=3, diversity="public", base="none", strategy="forward", time_limit=600)
 
@@ -65,14 +64,15 @@ def test_twice_as_large_takes_less_than_three_times_the_work(size: str, tmp_path
 @pytest.mark.parametrize(("spelled", "most"), [("p{}", 2), ("{}.5", 5)])
 def test_reading_looks_a_few_times_at_each_value(spelled: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Words were read as numbers in eight formats, and all values again for the names of their groups."""
-    plain, looks = NumberFormat.plain, 0
+    formats, looks = marginals.tables.values.NumberFormat, 0
+    plain = formats.plain
 
-    def counted(number_format: NumberFormat, text: str) -> str | None:
+    def counted(number_format: object, text: str) -> str | None:
         nonlocal looks
         looks += 1
         return plain(number_format, text)
 
-    monkeypatch.setattr(NumberFormat, "plain", counted)
+    monkeypatch.setattr(formats, "plain", counted)
     frame = pd.DataFrame({"place": [spelled.format(20_000 + number) for number in range(1000)]})
     marginals.read_table(frame, {"place": Attribute("quasi-identifier", ladder="fitted")})
     assert looks <= most * len(frame)

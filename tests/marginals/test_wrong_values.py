@@ -22,7 +22,7 @@ import marginals
 from checks import Distinct, KLink
 from marginals import Policy
 from marginals.example import attributes, frame, publication, release, table
-from models.installed import open_door
+from public_names import public_names
 from small_release import write_config
 
 POLICY = Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2)
@@ -96,7 +96,7 @@ ELSEWHERE = {
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     name: getattr(door, name)
-    for door, names in {marginals: " ".join(open_door("marginals")[0]), **ELSEWHERE}.items()
+    for door, names in {marginals: " ".join(public_names(marginals)), **ELSEWHERE}.items()
     for name in names.split()
     if inspect.isfunction(getattr(door, name)) or name in ("Attribute", "Imprint", "Part", "Policy", "Population")
 }

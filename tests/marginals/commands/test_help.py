@@ -15,7 +15,7 @@ import marginals
 from command_line import main, run
 from marginals.example import release as corrected
 from models import MarginalsError
-from models.installed import open_door
+from public_names import public_names
 from shared_folder import copy_shared
 from signing_keys import write_keys
 
@@ -134,14 +134,14 @@ def test_the_help_of_the_package_is_an_overview_of_each_name() -> None:
     """It had 2,149 lines: pydoc prints each class whole of which `__all__` tells."""
     told = pydoc.plain(pydoc.render_doc(marginals))
     assert len(told.splitlines()) <= 150
-    assert sorted(re.findall(r"^    (\w+) {2,}\S", marginals.__doc__ or "", re.MULTILINE)) == open_door("marginals")[0]
+    assert sorted(re.findall(r"^    (\w+) {2,}\S", marginals.__doc__ or "", re.MULTILINE)) == public_names(marginals)
 
 
 def test_nothing_is_imported_by_a_star_that_is_not_public() -> None:
     everything: dict[str, object] = {}
     exec("from marginals import *", everything)
     functions = {name for name, value in everything.items() if inspect.isroutine(value) or inspect.isclass(value)}
-    assert functions <= {*open_door("marginals")[0]}
+    assert functions <= {*public_names(marginals)}
 
 
 def errors_below(kind: type[Exception]) -> set[type[Exception]]:
@@ -149,7 +149,7 @@ def errors_below(kind: type[Exception]) -> set[type[Exception]]:
 
 
 def test_every_error_that_a_user_can_meet_is_exported() -> None:
-    for name in open_door("marginals")[0]:
+    for name in public_names(marginals):
         getattr(marginals, name)
     ours = {
         error

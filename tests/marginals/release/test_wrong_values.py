@@ -19,7 +19,7 @@ import marginals
 from marginals import InputError, MarginalsError, Release
 from marginals.example import release, table
 from marginals.publishing.wanted import Wanted
-from models.installed import open_door
+from public_names import public_names
 
 RIGHT: Final[dict[str, dict[str, Any]]] = {
     "count": {"where": "sex=Female"},
@@ -111,7 +111,7 @@ def test_removed_members_and_names_are_refused_with_their_replacement() -> None:
         if name != "interchange":
             with pytest.raises(AttributeError, match=f"no attribute '{name}' any more: "):
                 getattr(marginals, name)
-    assert len(open_door("marginals")[0]) <= 30
+    assert len(public_names(marginals)) <= 30
 
 
 def test_removed_arguments_are_refused_with_their_replacement() -> None:
