@@ -86,27 +86,22 @@ class StewardFile:
     reads: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        path = self.path
+        path, problem = self.path, ""
         with refusals(path):
             keep_apart(path, self.reads)
             place, release = resolved(path), resolved(self.release)
             if place.is_relative_to(release):
-                raise InputError(
-                    f"{path} lies in the release {self.release}, all of which is published; choose another"
-                )
-            if path.is_dir():
-                raise InputError(f"{path} is a folder; name a file")
-            if path.exists() and not path.is_file():
-                raise InputError(
-                    f"{path} is a device or pipe; the page is kept, for you alone: name a file (--steward FILE)"
-                )
-            if MARK.encode() not in _head(path, MARK.encode()):
-                raise InputError(
-                    f"{path} is there already, and is no steward's page; name another file (--steward FILE)"
-                )
-            if path.is_file() or not path.exists():
-                is_made = place.parent == release.parent
-                require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
+                problem = f"lies in the release {self.release}, all of which is published; choose another"
+            elif path.is_dir():
+                problem = "is a folder; name a file"
+            elif path.exists() and not path.is_file():
+                problem = "is a device or pipe; the page is kept, for you alone: name a file (--steward FILE)"
+            elif MARK.encode() not in _head(path, MARK.encode()):
+                problem = "is there already, and is no steward's page; name another file (--steward FILE)"
+            if problem:
+                raise InputError(f"{path} {problem}")
+            is_made = place.parent == release.parent
+            require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
 
     @property
     def is_of_another_release(self) -> bool:
@@ -164,10 +159,9 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
     from scipy.special import chdtrc
 
     steps = search.steps or (Step(_NO_STEP, search.kl_divergence, search.kl_divergence, parameters=0),)
-    frame = pd.DataFrame({"move": pd.Series([step.move for step in steps], dtype=object)})
-    frame["before"] = pd.Series([step.before for step in steps], dtype=float)
-    frame["after"] = pd.Series([step.after for step in steps], dtype=float)
-    frame["gain"] = pd.Series([_gain(step, objective) for step in steps], dtype=float)
+    columns = {"move": object, "before": float, "after": float, "gain": float}
+    lines = [(step.move, step.before, step.after, _gain(step, objective)) for step in steps]
+    frame = pd.DataFrame(lines, columns=[*columns]).astype(columns)
     if objective == KL:
         frame["criterion"] = frame["after"]
     else:  # backwards from the value at the end
