@@ -80,11 +80,6 @@ class FrequencyTable:
             notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
         return cls(table, dtypes, dropped, tuple(notes))
 
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their values."""
-        return self.counts.domain
-
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Values of the frame for codes."""
         return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), dtype=self.dtypes[attribute])
@@ -184,13 +179,6 @@ def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
     if not texts:
         raise InputError(f"the column {column.name!r} has no value")
     return values
-
-
-def _edge_frame(selected: SelectedModel, adjusted: bool) -> pd.DataFrame:
-    order = selected.collection.domain.attributes.index
-    edges = sorted((tuple(sorted(edge, key=order)) for edge in selected.graph.edges), key=lambda e: [*map(order, e)])
-    lines = [_line(selected, (first, second), adjusted) for first, second in edges]
-    return pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
 
 
 _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
@@ -298,7 +286,7 @@ class Selection(SelectedModel):
     @property
     def domain(self) -> Domain:
         """The attributes with their values."""
-        return self.rows.domain
+        return self.rows.counts.domain
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
@@ -328,7 +316,10 @@ class Selection(SelectedModel):
         the cells with rows; p. p uses adjusted degrees of freedom if the search did. The p-values are too small, because the
         same rows selected the model, and because many edges are tested.
         """
-        return _edge_frame(self, self.problem.cube.parameters is occupied)
+        order, adjusted = self.domain.attributes.index, self.problem.cube.parameters is occupied
+        edges = sorted((tuple(sorted(edge, key=order)) for edge in self.graph.edges), key=lambda e: [*map(order, e)])
+        lines = [_line(self, (first, second), adjusted) for first, second in edges]
+        return pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
@@ -473,7 +464,7 @@ def select(
         require_function(constraint, "constraint", "a function of cliques, lambda cliques: True")
     require(parameters, str, "parameters", '"nominal" or "adjusted"')
     rows = _noted(counted(data, counts))
-    domain = rows.domain
+    domain = rows.counts.domain
     limits = Limits(
         _groups(required, "required", domain),
         _groups(forbidden, "forbidden", domain),
@@ -503,7 +494,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     1
     """
     rows = _noted(counted(data, counts))
-    cliques = _groups(_cliques_of(model), "the model", rows.domain)
+    cliques = _groups(_cliques_of(model), "the model", rows.counts.domain)
     try:
         return _selection(rows, partial(fitted, cliques=cliques))
     except NotDecomposableError as error:
