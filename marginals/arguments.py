@@ -31,7 +31,6 @@ def path_of(value: object) -> Path:
 
 
 _LONGEST_NAME = 255
-"""Bytes of a name that file systems take."""
 
 
 def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
@@ -160,10 +159,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
-    """Return a decorator by which a function refuses arguments of another kind than stated. example: a right call.
-
-    A default is taken as it is. The refusal is an InputError, which shows the right call.
-    """
+    """Return a decorator that refuses arguments of other kinds by an InputError with `example`, a right call."""
 
     def checked(function: Function) -> Function:
         declared = signature(function)

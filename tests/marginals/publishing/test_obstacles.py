@@ -135,9 +135,3 @@ def test_the_coarser_margin_passes_and_no_nearer_one_does(data: st.DataObject) -
         age, sex = int(told[1]), int(told[2])
         assert (age, sex) in passing
         assert ((age == 3) + (sex == 1), age + sex) == best
-
-
-def test_classes_of_just_enough_rows_are_none_of_those_that_are_too_small() -> None:
-    read = marginals.read_table(pd.DataFrame({"size": list("aabbbccc")}), {"size": "quasi-identifier"})
-    with pytest.raises(NothingPublishableError, match="k_link = 3: 1 of 3 classes has"):
-        marginals.publish(read, Policy(k_link=3, base="none", must_publish=[{"size": 0}]))

@@ -151,8 +151,8 @@ def test_the_page_may_stand_elsewhere_but_in_no_release(config: Path, tmp_path: 
     assert (tmp_path / "page.html").is_file()
     assert [path.name for path in out.parent.iterdir()] == ["out"]
     assert run("publish", config, "--out", tmp_path / "b", "--steward", out / "page.html").exit_code == 2, "nor another"
-    assert run("publish", config, "--out", tmp_path / "deep" / "er" / "b").exit_code == 0
-    assert (tmp_path / "deep" / "er" / "b-steward.html").is_file()
+    assert run("publish", config, "--out", tmp_path / "deep" / "er" / "b.c").exit_code == 0
+    assert (tmp_path / "deep" / "er" / "b.c-steward.html").is_file()
 
 
 @pytest.mark.parametrize("there", [b"precious", b""])
