@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 from warnings import warn
 
 import networkx as nx
@@ -22,6 +22,7 @@ from marginals.jobs import in_processes
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
+from marginals.results import Renewed
 from marginals.steward import by_reason, search_trace
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Table
@@ -243,16 +244,8 @@ Again = Callable[[ContingencyTable], SelectedModel]
 """The same search on other counts of the same attributes."""
 
 
-_TAKEN_OUT = {
-    "junction_tree": "model.junction_tree() is it",
-    "average": "bootstrap(100) says how sure each edge is",
-    "plot": "networkx.draw_networkx(selected.graph) draws it",
-    "to_release": "marginals.publish(table, marginals.Policy(base='none', must_publish=[{'a': 0, 'b': 0}])) demands cliques",
-}
-
-
 @dataclass(frozen=True, eq=False)
-class Selection(SelectedModel):
+class Selection(SelectedModel, Renewed):
     """A decomposable graphical model of a table.
 
     rows: the counts. reselect: repeats the selection on other counts.
@@ -266,11 +259,12 @@ class Selection(SelectedModel):
     rows: FrequencyTable
     reselect: Again
 
-    if not TYPE_CHECKING:  # types know the methods that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
-            raise AttributeError(f"a Selection has no {name!r}{instead}")
+    _REPLACED: ClassVar = {
+        "junction_tree": "model.junction_tree() is it",
+        "average": "bootstrap(100) says how sure each edge is",
+        "plot": "networkx.draw_networkx(selected.graph) draws it",
+        "to_release": "marginals.publish(table, marginals.Policy(must_publish=[{'a': 0, 'b': 0}])) demands cliques",
+    }
 
     def __repr__(self) -> str:
         distance = "how far from the best is not known"

@@ -20,6 +20,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import OutputFile, keep_apart, require_place
+from marginals.results import Renewed
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 
@@ -248,14 +249,8 @@ class WantedTable:
     PLAIN: ClassVar = ("attributes", "weight", "margin", "kl_divergence", "would_pass", "obstacle")
 
 
-_REPLACED = {
-    "beside": "further has the further tables",
-    "suggestions": "comparison.most_lost() lists the pairs to want",
-}
-
-
 @dataclass(frozen=True, eq=False)
-class StewardReport:
+class StewardReport(Renewed):
     """Utility measures and search results that need the source table. Not for publication.
 
     - kl_divergence: nats from the data to the maximum-entropy distribution of the release. kl_suppressed: to that of the
@@ -310,11 +305,10 @@ class StewardReport:
         """Price of a free parameter in the search, in nats; 0 if it used the divergence alone, or a score."""
         return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
 
-    if not TYPE_CHECKING:  # types know the members that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = f" any more: {_REPLACED[name]}" if name in _REPLACED else ""
-            raise AttributeError(f"a StewardReport has no {name!r}{instead}")
+    _REPLACED: ClassVar = {
+        "beside": "further has the further tables",
+        "suggestions": "comparison.most_lost() lists the pairs to want",
+    }
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
