@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 
 
 # Yardsticks: the exact counts of each attribute, the counts of each that a policy would publish at the finest level, and
-# single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick. The stepwise table,
-# in which no attribute can be finer, replaces the best one if searching for that takes long.
+# single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick.
 INDEPENDENT = "exact one-way tables, all else independent"
 ALONE = "the best one-way tables within the policy"
 SINGLE = "the best single table"

@@ -239,24 +239,21 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
         ends: CountBounds = rows.bounds(seconds)
         return Bounds(ends.lower, ends.upper, ends.sharp)
 
-    in_doubt = rows.is_in_doubt
-    unjudged = rows.unjudged if in_doubt else ()
-    certain_bounds = None if model.has_closed_form and not in_doubt else rows.bounds()
+    certain_bounds = None if model.has_closed_form and not rows.is_in_doubt else rows.bounds()
     value = nan
     if certain_bounds is not None and certain_bounds.lower == certain_bounds.upper:
         value = float(certain_bounds.lower)
-    elif not unjudged:
+    elif not rows.unjudged:
         with suppress(TimeOverError):
             value = _without_rounding(ask(model))
-    return Answer(
-        value, lambda: rows.basis({}), bounds, model, ask, "rows", None, unjudged, rows.cut if in_doubt else ()
-    )
+    cut = rows.cut if rows.is_in_doubt else ()
+    return Answer(value, lambda: rows.basis({}), bounds, model, ask, "rows", None, rows.unjudged, cut)
 
 
 COLUMNS = ["value", "lower", "upper", "kind", "sharp"]
 
 
-def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | None") -> "pd.DataFrame":
+def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | list[str] | None") -> "pd.DataFrame":
     """Return a frame of answers, whose `attrs` say what the weakest of them rests on."""
     import pandas as pd
 

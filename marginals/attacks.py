@@ -177,10 +177,7 @@ def certainties(published: BundleContent) -> dict[str, CertainCells]:
         a: published_views(published.everything, a)
         for a in filter(published.everything.shows, published.domain.attributes)
     }
-    attributes, knowledge = (
-        [attribute for attribute in published.sensitive if attribute in views],
-        _knowledge(published),
-    )
+    attributes, knowledge = [name for name in published.sensitive if name in views], _knowledge(published)
     k, deadline = published.least_count, _in_time(published.deadline, CERTAIN_SECONDS)
     parts = range(len(attributes), 0, -1)
     return {a: certain_cells(knowledge, a, views, k, deadline.share(part)) for a, part in zip(attributes, parts)}
@@ -310,15 +307,11 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
     (0.0, 18)
     """
-    if truth is not None:
-        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     return latest(attacks_so_far(folders, truth, within(seconds)))
 
 
 def attack_on(published: BundleContent, truth: Table | None, deadline: Deadline) -> Attacks:
     """Measure attacks on the content of a bundle, as `attack` does of its folder."""
-    if truth is not None:
-        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     published = replace(published, deadline=deadline)
     return latest(_attacks([("release", published)], published, truth))
 
@@ -373,16 +366,20 @@ def published_attacks(published: BundleContent, most_cells: int = CELL_LIMIT) ->
     """Return what a release alone tells in little time. most_cells: laid out for a sensitive attribute."""
     core = MarginalModel(published.collection, published.deadline)
     measures, left_out = disclosure_measures(published, core, most_cells)
-    return Attacks(
-        tuple(measures),
-        left_out,
-        _minimality([("", published)], core.collection, None),
+    return replace(
+        _unmeasured(published, ("what is certain", "readers who rank small counts by the model")),
+        attacked=tuple(measures),
+        left_out=left_out,
+        minimality=_minimality([("", published)], core.collection, None),
         published=published_counts(published.everything, published.sensitive, small_below(published)),
         register=register_readers(published),
-        unmeasured=("what is certain", "readers who rank small counts by the model"),
-        impossible=_judged_pairs(published),
-        crossing=published.everything.crossings,
-        codebook=published.codebook,
+    )
+
+
+def _unmeasured(published: BundleContent, steps: tuple[str, ...]) -> Attacks:
+    crossings = published.everything.crossings
+    return Attacks(
+        unmeasured=steps, impossible=_judged_pairs(published), crossing=crossings, codebook=published.codebook
     )
 
 
@@ -391,6 +388,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
     core = MarginalModel(published.collection, published.deadline)
     true = None
     if truth is not None:
+        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
         over, truth = over_table(published, truth)
         true = over.model
     of_whom = model if true is None else true
@@ -414,12 +412,7 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
         "small counts of nonsensitive attributes": lambda: {"nonsensitive": _nonsensitive_small(published)},
         "what is certain": lambda: {"certain": certainties(published)},
     }
-    attacks = Attacks(
-        unmeasured=tuple(steps),
-        impossible=_judged_pairs(published),
-        crossing=published.everything.crossings,
-        codebook=published.codebook,
-    )
+    attacks = _unmeasured(published, tuple(steps))
     yield attacks
     published.verify()  # several measures ask whether the claims hold, so it is known before anything takes the time
     for step in steps.values():

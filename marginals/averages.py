@@ -54,11 +54,6 @@ class NumberScale:
     limits: Limits | None = None
     meanings: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def changes_numbers(self) -> bool:
-        """True if somebody says more of the numbers than the labels do."""
-        return self.values is not None or self.limits is not None
-
     def numbers(self, attribute: str, model: MarginalModel) -> LabelNumbers:
         """Numbers that the rows of each base value may have. Raises InputError where no label is one."""
         hierarchy = model.domain.hierarchy(attribute)
@@ -284,10 +279,10 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
         assert range_ is not None, "where nothing is possible nothing is expected"
         return Bounds(*range_, amounts.is_sharp or range_.is_known, amounts.open_labels, amounts.stated)
 
-    model, rows = amounts.model, amounts.rows
+    model, rows, scale = amounts.model, amounts.rows, amounts.scale
     counted = float(amounts.estimated(model).rows.sum())
     of = Of(counted, max(model.expected_in(rows.estimated) - counted, 0.0))
-    clips = amounts.scale.changes_numbers or bool(amounts.stated)
+    clips = scale.values is not None or scale.limits is not None or bool(amounts.stated)
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 

@@ -48,12 +48,6 @@ class _ComparedGroups:
     against: Mapping[str, Meaning] | None = None
     leaves_out: bool = False
 
-    def __post_init__(self) -> None:
-        if self.against is None and len(self.group) != 1:
-            raise InputError(
-                "everybody else is told by a group of one attribute; name the other group, such as against={'sex': 'Male'}"
-            )
-
     @classmethod
     def of(
         cls, model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where
@@ -65,6 +59,10 @@ class _ComparedGroups:
         if alike := having.keys() & inside.keys():
             raise InputError(
                 f"the outcome and the group are of different attributes, not both of {first_few(sorted(alike))}"
+            )
+        if other is None and len(inside) != 1:
+            raise InputError(
+                "everybody else is told by a group of one attribute; name the other group, such as against={'sex': 'Male'}"
             )
         present = {**_with_value(model, having), **(_with_value(model, inside) if other is None else {})}
         groups = cls(MeantRows.of(model, where).and_of(present), having, inside, other, bool(present))
@@ -167,12 +165,10 @@ def _range(rows: MeantRows | None, otherwise: ValueRange | None = None) -> Value
 
 def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | None, where: Where) -> "pd.DataFrame":
     """Return how a group differs from another one, by default everybody else, in an outcome: three answers."""
-    import pandas as pd
-
     groups = _ComparedGroups.of(model, outcome, group, against, where)
-    basis, names = groups.basis(), ["odds ratio", "risk ratio", "risk difference"]
-    answers = [_compared(groups, basis, by) for by in (ODDS_RATIO, RISK_RATIO, RISK_DIFFERENCE)]
-    return frame_of(answers, pd.Index(names))
+    effects = {"odds ratio": ODDS_RATIO, "risk ratio": RISK_RATIO, "risk difference": RISK_DIFFERENCE}
+    basis = groups.basis()
+    return frame_of([_compared(groups, basis, of) for of in effects.values()], list(effects))
 
 
 def _compared(groups: _ComparedGroups, basis: Basis, comparison: Effect) -> Answer:

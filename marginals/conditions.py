@@ -109,18 +109,6 @@ Atom: TypeAlias = Inequality | Membership | Choice
 Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
 
 
-def atoms(formula: Formula) -> Iterator[Atom]:
-    """Yield the comparisons, memberships and choices of a formula."""
-    match formula:
-        case Negation(term=term):
-            yield from atoms(term)
-        case Conjunction(terms=terms) | Disjunction(terms=terms):
-            for term in terms:
-                yield from atoms(term)
-        case _:
-            yield formula
-
-
 def operands(atom: Atom) -> tuple[Operand, ...]:
     """Return the columns and constants of an atom."""
     if isinstance(atom, Inequality):
@@ -130,8 +118,12 @@ def operands(atom: Atom) -> tuple[Operand, ...]:
 
 def columns_of(formula: Formula) -> tuple[str, ...]:
     """Return the names of the columns in a formula, none twice."""
-    named = (operand.name for atom in atoms(formula) for operand in operands(atom) if isinstance(operand, Column))
-    return tuple(dict.fromkeys(named))
+    match formula:
+        case Negation(term=term):
+            return columns_of(term)
+        case Conjunction(terms=terms) | Disjunction(terms=terms):
+            return tuple(dict.fromkeys(name for term in terms for name in columns_of(term)))
+    return tuple(dict.fromkeys(operand.name for operand in operands(formula) if isinstance(operand, Column)))
 
 
 Values: TypeAlias = str | float | Iterable[str | float]

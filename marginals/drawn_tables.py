@@ -8,7 +8,6 @@ groups suggest.
 import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,6 @@ import numpy as np
 from marginals.answers import Answer, Bounds, drawn, interval_of
 from marginals.errors import InputError
 from marginals.estimates import assumption, basis_by, free_name, marked, rows_frame
-from marginals.messages import installing
 from marginals.tables.intervals import LabelNumbers, numbers_at
 from models.arrays import CodeArray, FloatArray
 from models.inference.marginal_model import DrawnTable, MarginalModel
@@ -179,10 +177,9 @@ def fit(model: MarginalModel, formula: str, family: str, level: float, tables: i
 def _fitted(
     frame: "pd.DataFrame", names: Sequence[str], outcome: str, formula: str, family: str
 ) -> "tuple[pd.Series[float], pd.Series[float]]":
-    try:
-        api = import_module("statsmodels.formula.api")
-    except ImportError:
-        raise InputError(f"regressions need statsmodels: {installing('fit')}") from None
+    from marginals.tables.opening import require  # loaded here: few ask for regressions
+
+    api = require("statsmodels.formula.api", "fit", "a regression")
     data = frame[[*names]].astype(str)
     for a in names:
         if (number := free_name(f"{a}_number", names)) in frame:

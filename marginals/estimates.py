@@ -162,9 +162,8 @@ class MeantRows:
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
         """Certain bounds of the number of rows. seconds: budget of programs, if the bounds are not proven to be sharp."""
-        least = most = self.surely.bounds(seconds)
-        if self.is_in_doubt:
-            most = self.possibly.bounds(seconds)
+        least = self.surely.bounds(seconds)
+        most = self.possibly.bounds(seconds) if self.is_in_doubt else least
         return CountBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @cached_property
@@ -174,9 +173,8 @@ class MeantRows:
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
         """Certain bounds of the counts of a margin's cells, with axes in its order."""
-        least = most = self.surely.by(margin)
-        if self.is_in_doubt:
-            most = self.possibly.by(margin)
+        least = self.surely.by(margin)
+        most = self.possibly.by(margin) if self.is_in_doubt else least
         return MarginBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @property

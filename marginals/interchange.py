@@ -6,8 +6,6 @@ A bundle is itself a Data Package, which any reader of that standard opens.
 import sys
 import warnings
 from collections.abc import Callable, Mapping
-from importlib import import_module
-from importlib.util import find_spec
 from itertools import chain, combinations
 from math import prod
 from pathlib import Path
@@ -23,9 +21,10 @@ from marginals.cross_tables import numbers
 from marginals.errors import InputError
 from marginals.estimates import categories, free_name
 from marginals.files import replace_file
-from marginals.messages import installing, printable
+from marginals.messages import printable
 from marginals.output import OutputFile
 from marginals.tables.intervals import interval
+from marginals.tables.opening import require
 from marginals.tables.values import number_in
 from models.arrays import FloatArray
 from models.errors import TooManyCellsError
@@ -96,8 +95,7 @@ def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
     file = OutputFile(path)
     if path.suffix == ".csv":
         return lambda frame: file.write(_csv(frame).encode())
-    if find_spec("pyarrow") is None:
-        raise InputError(f"Parquet needs pyarrow: {installing('parquet')}")
+    require("pyarrow", "parquet", "Parquet")
     return lambda frame: file.write(frame.to_parquet(index=False))
 
 
@@ -136,23 +134,15 @@ def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     return dict(sorted(frames.items()))
 
 
-def _loaded(module: str, name: str = "") -> Any:
-    extra = module.partition(".")[0]
-    try:
-        return import_module(module)
-    except ImportError:
-        raise InputError(f"{name or extra} is not installed: {installing(extra)}") from None
-
-
 def to_polars(published: BundleContent) -> "dict[str, polars.DataFrame]":
     """Return published tables as frames of polars, by the names of their files."""
-    polars = _loaded("polars")
+    polars = require("polars", "polars", "this format")
     return {name: polars.from_pandas(frame) for name, frame in published_frames(published).items()}
 
 
 def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
     """Return a new DuckDB database of the published tables, and of the levels of each attribute."""
-    duckdb = _loaded("duckdb", "DuckDB")
+    duckdb = require("duckdb", "duckdb", "this format")
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
     connection = duckdb.connect(str(database))
@@ -197,7 +187,7 @@ def to_pgmpy(release: Any) -> Any:
     """Return the maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about its own modules
-        discrete, models = _loaded("pgmpy.factors.discrete"), _loaded("pgmpy.models")
+        discrete, models = (require(f"pgmpy.{of}", "pgmpy", "this format") for of in ("factors.discrete", "models"))
     network = factors(release)
     model = models.DiscreteMarkovNetwork()
     model.add_nodes_from(network.labels)

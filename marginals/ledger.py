@@ -247,29 +247,23 @@ class Ledger:
         If the process dies in between, the entry is there, and counts. Raises InputError if another process has written.
         """
         folder, entry_folder = self.path, self.path / _name(entry.number)
-        try:
-            private_folder(folder)
-            with self._held():
-                if Ledger.read(folder).head != self.head:
-                    raise InputError(f"the ledger {folder} has another release since this one was made; publish again")
-                files = entry.files(self.head, roles, bundle)
-                last = {"number": entry.number, "entry": digest(files[ENTRY])}
-                try:
-                    _put(folder / HEAD, {**self._head_entry, "pending": last})
-                    replace_folder(entry_folder, files, PRIVATE)
-                    for written, content in files.items():
-                        require_written(entry_folder / written, content)
-                    _put(folder / HEAD, last)
-                    yield
-                except BaseException:
-                    if not _is_in_place(Path(entry.folder), bundle[DESCRIPTOR]):
-                        with suppress(InputError, OSError):
-                            self._taken_back(entry.number, last)
-                    raise
-                with suppress(InputError):  # an entry without the mark counts as well
-                    self._mark(entry)
-        except OSError as error:
-            raise InputError(f"the ledger {folder} cannot be written: {system_reason(error)}") from None
+        with self._writing("since this one was made; publish again"):
+            files = entry.files(self.head, roles, bundle)
+            last = {"number": entry.number, "entry": digest(files[ENTRY])}
+            try:
+                _put(folder / HEAD, {**self._head_entry, "pending": last})
+                replace_folder(entry_folder, files, PRIVATE)
+                for written, content in files.items():
+                    require_written(entry_folder / written, content)
+                _put(folder / HEAD, last)
+                yield
+            except BaseException:
+                if not _is_in_place(Path(entry.folder), bundle[DESCRIPTOR]):
+                    with suppress(InputError, OSError):
+                        self._taken_back(entry.number, last)
+                raise
+            with suppress(InputError):  # an entry without the mark counts as well
+                self._mark(entry)
 
     def _mark(self, entry: Entry) -> None:
         _put(self.path / f"{_name(entry.number)}-out.json", {"folder": entry.folder})
@@ -300,34 +294,35 @@ class Ledger:
                 + (", ".join(map(str, pending)) or "none")
             )
         entry, entry_folder = self.entries[number - 1], self.path / _name(number)
-        try:
-            with self._held():
-                if Ledger.read(self.path).head != self.head:
-                    raise InputError(f"the ledger {self.path} has another release now; look at it again")
-                if is_out:
-                    self._mark(entry)
-                elif _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
-                    raise InputError(
-                        f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
-                        "nobody has"
-                    )
-                elif number < len(self.entries):
-                    raise InputError(
-                        f"release {number} counts for good, since release {number + 1} was made beside it; settle it as out"
-                    )
-                else:
-                    before = Ledger(self.path, self.entries[:-1], self.previous)
-                    before._taken_back(number, self._head_entry)
-        except OSError as error:
-            raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
+        with self._writing("now; look at it again"):
+            if is_out:
+                self._mark(entry)
+            elif _is_in_place(Path(entry.folder), bounded_content(entry_folder / BUNDLE / DESCRIPTOR, MAX_BYTES)):
+                raise InputError(
+                    f"release {number} stands in {entry.folder}, so it may have been read; remove it there first, if "
+                    "nobody has"
+                )
+            elif number < len(self.entries):
+                raise InputError(
+                    f"release {number} counts for good, since release {number + 1} was made beside it; settle it as out"
+                )
+            else:
+                before = Ledger(self.path, self.entries[:-1], self.previous)
+                before._taken_back(number, self._head_entry)
         return Ledger.read(self.path)
 
-    def _held(self) -> AbstractContextManager[None]:
-        return held(
-            self.path / LOCK,
-            f"another process is writing to {self.path}; wait until it is done, and publish again",
-            without_locks=f"{self.path} cannot be locked on this system, so no ledger can be kept on it",
-        )
+    @contextmanager
+    def _writing(self, change: str) -> Iterator[None]:
+        busy = f"another process is writing to {self.path}; wait until it is done, and publish again"
+        no_locks = f"{self.path} cannot be locked on this system, so no ledger can be kept on it"
+        try:
+            private_folder(self.path)
+            with held(self.path / LOCK, busy, without_locks=no_locks):
+                if Ledger.read(self.path).head != self.head:
+                    raise InputError(f"the ledger {self.path} has another release {change}")
+                yield
+        except OSError as error:
+            raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
 
 
 def _name(number: int) -> str:

@@ -109,10 +109,6 @@ class Demand:
     key: str
     value: int
 
-    def claims(self, sensitive: tuple[str, ...]) -> tuple[Claim, ...]:
-        """Return the claims of a release with these sensitive attributes that keep it."""
-        return Requirements(sensitive, **{self.key: self.value}).claims  # type: ignore[arg-type]
-
 
 @dataclass(frozen=True)
 class NamedRule:
@@ -126,7 +122,8 @@ class NamedRule:
 
     def applied(self, sensitive: Sequence[str]) -> AppliedRule:
         """Return the rule on a release with these sensitive attributes. Raises CriterionError where it makes no sense."""
-        demands = tuple(AppliedDemand(demand.says, demand.claims(tuple(sensitive))) for demand in self.demands)
+        required = [Requirements(tuple(sensitive), **{d.key: d.value}) for d in self.demands]  # type: ignore[arg-type]
+        demands = tuple(AppliedDemand(d.says, one.claims) for d, one in zip(self.demands, required))
         return AppliedRule(self.name, self.title, self.source, demands, self.unchecked)
 
 

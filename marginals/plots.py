@@ -1,24 +1,19 @@
 """Pictures of the answers of a release, by matplotlib: bars, with lines for what is certain."""
 
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from marginals.conditions import Where
 from marginals.cross_tables import table
-from marginals.errors import InputError
 from marginals.estimates import Attributes
-from marginals.messages import installing
+from marginals.tables.opening import require
 from models.inference.marginal_model import MarginalModel
 
 
 def plot(model: MarginalModel, attribute: str, by: Attributes, where: Where) -> Any:
     """Return the axes of bars of counts, or of shares within each group, with certain bounds and the kind as title."""
-    try:
-        pyplot = import_module("matplotlib.pyplot")
-    except ImportError:
-        raise InputError(f"pictures need matplotlib: {installing('plot')}") from None
+    pyplot = require("matplotlib.pyplot", "plot", "a picture")
     frame = table(model, by, attribute, where, "rows" if by else None, bounds=True)
     names = ["value", "lower", "upper"]
     numbers = frame[names].unstack(list(range(frame.index.nlevels - 1)), fill_value=0) if by else frame[names]

@@ -94,12 +94,12 @@ _ENGINES = ("duckdb", "_duckdb", "pyspark", "py4j", "ibis", "pyarrow")
 """Modules of the exceptions of the engines."""
 
 
-def require(library: str, extra: str, purpose: str) -> None:
-    """Raise InputError naming the extra to install unless a library can be imported."""
+def require(library: str, extra: str, purpose: str) -> Any:
+    """Return a module. Raises InputError naming the extra to install if it cannot be imported."""
     try:
-        import_module(library)
+        return import_module(library)
     except ImportError:
-        raise InputError(f"{purpose} needs {library}: {installing(extra)}") from None
+        raise InputError(f"{purpose} needs {library.partition('.')[0]}: {installing(extra)}") from None
 
 
 @contextmanager
