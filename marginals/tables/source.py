@@ -440,17 +440,17 @@ class TableSource:
     attributes: Mapping[str, Attribute]
     missing: tuple[str, ...] = setting(("",), TEXTS)
     domain: str = setting("declared", one_of(("declared", "observed")))
-    memory: int | None = setting(None, Key(lambda size: size is None or (is_whole(size) and size >= 0), "be in bytes"))
+    memory: int | None = setting(None, Key(lambda size: is_whole(size) and size >= 0, "be in bytes"))
     separator: str = setting(",", one_of(SEPARATORS))
     encoding: str = setting(
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     )
     header: Header = setting(None, Key(is_header, f"be {ONE_LINE}"))
-    sheet: str | None = setting(None, Key(lambda sheet: sheet is None or is_text(sheet), "name a sheet of a workbook"))
+    sheet: str | None = setting(None, Key(is_text, "name a sheet of a workbook"))
     counts: str | bool | None = setting(
         None,
         Key(
-            lambda counts: counts is None or counts is False or is_text(counts),
+            lambda counts: counts is False or is_text(counts),
             "name the column of how many people a row stands for, or be false if each row is of one",
         ),
     )
@@ -462,7 +462,7 @@ class TableSource:
     where: RowChoice | None = setting(
         None,
         Key(
-            lambda where: where is None or isinstance(getattr(where, "text", None), str),
+            lambda where: isinstance(getattr(where, "text", None), str),
             'be a part of the table, where=marginals.Part("age >= 21")',
         ),
     )
