@@ -169,7 +169,7 @@ def marginals(sample: Sample, **policy: Any) -> Shares:
     own = {"k_link": K, "diversity": DIVERSITY, "base": "none", "seed": sample.seed} | policy
     steward = publish(sample.table, Policy(**own)).steward
     cube, cliques = sample.table.cube, steward.search.cliques
-    further = () if steward.beside is None else steward.beside.masks
+    further = () if steward.further is None else steward.further.masks
     model = model_of(Collection.of(cube, [*cliques, *further]), Collection.of(cube, cliques))
 
     def shares(names: tuple[str, ...]) -> np.ndarray:

@@ -34,7 +34,7 @@ def within(seconds: Seconds) -> Deadline:
 
 
 SEARCH_CLOCK = time.monotonic
-"""What the time limit of a policy is counted by."""
+"""Clock of the time limit of a policy."""
 
 
 class Phases:
@@ -61,15 +61,15 @@ ANSWERED = "answered questions"
 """Task of progress when a search has found tables: the named questions that they answer, as bits."""
 
 VERIFYING = "verifying"
-"""What progress is told of when all claims of the release to be written are verified."""
+"""Task of progress while all claims of the release to be written are verified."""
 
 
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:
-    """What work in the main thread gives back, unless it is stopped by TimeOverError, as by Ctrl-C, after so many seconds.
+    """Return the result of work in the main thread, or stop it by TimeOverError after so many seconds.
 
-    answer: the sentence of the error, with {phase} where it says what was done then. It comes again after a tenth of the
-    time, should the work have caught it; where an engine makes an error of its own of it, that is it again. Nothing is
-    stopped without seconds or after more than a timer counts, in another thread, and on Windows, which has no such timer.
+    answer: the sentence of the error, with {phase} for the phase that was stopped. The error comes again after a tenth of
+    the time if the work has caught it. If an engine turns it into another error, it is turned back. Nothing is stopped
+    without seconds, beyond what a timer counts, in another thread, or on Windows, which has no such timer.
     """
     if seconds is None or seconds > threading.TIMEOUT_MAX or not hasattr(signal, "setitimer"):
         return work()
@@ -100,6 +100,6 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
 
 
 def end_timer() -> None:
-    """From now on work is not stopped by `stopped_after` any more: it tells what it found."""
+    """Let the work of `stopped_after` go on to its end, to report its result."""
     if hasattr(signal, "setitimer"):
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -1,14 +1,16 @@
-"""How the program ends, whatever happens: with one sentence and a status that says nothing wrong about privacy.
+"""End of the program, whatever happens: one sentence, and a status that says nothing wrong about privacy.
 
-It is loaded before everything else, and needs only what Python loads anyway. The library changes nothing: whoever imports it
-gets exceptions as they are.
+This module is loaded first, and needs only modules that Python loads anyway. Programs that import the library get exceptions
+as they are.
 """
 
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -40,30 +42,29 @@ class LostOutputError(Exception):
 
 
 def is_the_program(arguments: Sequence[str] | None = None) -> bool:
-    """Whether Python runs the command line, and no program that imports this package.
+    """Return True if Python runs the command line, and not a program that imports this package.
 
-    arguments: those of Python; by default those it was started with.
+    arguments: those that Python was started with, by default.
 
     >>> is_the_program(["/usr/bin/marginals", "verify"]), is_the_program(["python", "analysis.py", "marginals"])
     (True, False)
     """
-    given = list(sys.orig_argv if arguments is None else arguments)
-    if any(pair == ("-m", "marginals") for pair in zip(given, given[1:])):
+    words = list(sys.orig_argv if arguments is None else arguments)
+    if any(pair == ("-m", "marginals") for pair in zip(words, words[1:])):
         return True
-    scripts = [*given[:1], next((argument for argument in given[1:] if not argument.startswith("-")), "")]
+    scripts = [*words[:1], next((word for word in words[1:] if not word.startswith("-")), "")]
     return any(Path(script).stem == "marginals" for script in scripts)
 
 
 def guard() -> None:
-    """From now on what ends this process, if it is the program, is told in one sentence; before that by Python."""
+    """Report any error that ends this process in one sentence, if it is the program."""
     if is_the_program():
         sys.excepthook = _last_words
 
 
 def wants_traceback(arguments: Sequence[str]) -> bool:
-    """Whether --traceback is among the arguments of a command, before "--"."""
-    given = list(arguments)
-    return TRACEBACK in (given[: given.index("--")] if "--" in given else given)
+    """Return True if --traceback is among the arguments of a command, before "--"."""
+    return TRACEBACK in takewhile(lambda argument: argument != "--", arguments)
 
 
 def unforeseen(error: BaseException) -> str:
@@ -122,40 +123,30 @@ def ignore_interrupts() -> None:
 # Standard streams: output that is lost is an error of its own kind, and messages that nobody can read are none.
 
 
-class _Messages(io.BufferedWriter):
-    """The bytes of a standard stream, to be written; what cannot be written is dropped.
+class _Stream(io.BufferedWriter):
+    """The bytes of a standard stream; what cannot be written is dropped, with an error if it is output.
 
     The file below is Python's own: were it ours, a signal between its writing and its return would have all written twice.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(io.FileIO(number, "wb", closefd=False))
-        self._is_lost = False
+        self._number, self._is_lost = number, False
 
     def write(self, content: Any) -> int:
-        if not self._is_lost:  # what is left in buffers is dropped, too
-            try:
-                return super().write(content)
-            except OSError as error:
-                self._is_lost = True
-                self._lost(error)
-        return memoryview(content).nbytes
+        return self._tried(partial(super().write, content)) or memoryview(content).nbytes
 
     def flush(self) -> None:
-        if not self._is_lost:
-            try:
-                super().flush()
-            except OSError as error:
-                self._is_lost = True
-                self._lost(error)
+        self._tried(super().flush)
 
-    def _lost(self, error: OSError) -> None:
-        pass  # messages need no reader
-
-
-class _Output(_Messages):
-    def _lost(self, error: OSError) -> None:
-        raise LostOutputError(error) from None
+    def _tried(self, action: Callable[[], int | None]) -> int | None:
+        try:
+            return None if self._is_lost else action()
+        except OSError as error:
+            self._is_lost = True
+            if self._number == 1:  # messages need no reader
+                raise LostOutputError(error) from None
+            return None
 
 
 @contextmanager
@@ -168,8 +159,8 @@ def streams() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     if os.name == "posix":
         _occupy()
-        sys.stdout = _stream(sys.stdout, 1, _Output)
-        sys.stderr = _stream(sys.stderr, 2, _Messages)
+        sys.stdout = _stream(sys.stdout, 1)
+        sys.stderr = _stream(sys.stderr, 2)
     try:
         yield
     finally:
@@ -189,7 +180,7 @@ def _occupy() -> None:
             os.open(os.devnull, os.O_RDONLY)
 
 
-def _stream(stream: Any, number: int, kind: type[_Messages]) -> Any:
+def _stream(stream: Any, number: int) -> Any:
     if stream is None:
         encoding, lines = "utf-8", False
     elif type(stream) is io.TextIOWrapper and not stream.closed and _number(stream) == number:
@@ -198,7 +189,7 @@ def _stream(stream: Any, number: int, kind: type[_Messages]) -> Any:
             stream.flush()
     else:
         return stream
-    written = kind(number)
+    written = _Stream(number)
     return io.TextIOWrapper(
         written,
         encoding,

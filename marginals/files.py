@@ -45,14 +45,12 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 
 def allowed(mode: int) -> int:
     """Mode on the disk: all of it for the owner alone, else as far as the umask lets."""
-    return mode & 0o700 if not mode & OTHERS else mode & ~_umask()
-
-
-def _umask() -> int:
+    if not mode & OTHERS:
+        return mode & 0o700
     with _UMASK:  # the system tells it to whoever sets it
         mask = os.umask(0o077)
         os.umask(mask)
-        return mask
+    return mode & ~mask
 
 
 _UMASK = threading.Lock()
@@ -125,27 +123,22 @@ def replaced_meanwhile(path: Path, content: bytes, keep: Callable[[], bool], mod
     new one, the next writing removes. Raises InputError where it cannot be written, or is not what was written.
     """
     place = resolved(path)
-    old = place.with_name(f"{prefix(place)}aside000.old")
-
+    old, is_there = place.with_name(f"{prefix(place)}aside000.old"), True
     try:
         with refusals(path):
             made_folder(place.parent, mode)
             remove_leftovers(place)
-            if place.exists():
+            if is_there := place.exists():
                 place.rename(old)
             _put(place, content, mode)
             require_written(place, content)
-    except BaseException:
-        if old.exists():
-            old.replace(place)
-        raise
-    try:
         yield
     except BaseException:
         if not keep():
-            place.unlink(missing_ok=True)
             if old.exists():
                 old.replace(place)
+            elif not is_there:
+                place.unlink(missing_ok=True)
         raise
     finally:
         with suppress(OSError):

@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from marginals.errors import InputError, WorkerLostError
+from marginals.errors import WorkerLostError
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -17,27 +17,20 @@ Answer = TypeVar("Answer")
 def in_processes(
     jobs: int, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
 ) -> list[Answer]:
-    """Return what the work gives for each part, in their order, by so many processes at once.
+    """Return the result of the work for each part, in their order, by so many processes at once.
 
-    They are forks of this process; where there are none, as on Windows, this process does the parts one after the other.
-    parts and answers: what can be pickled. work: any function. done: called with the number of parts that are done, as far
-    as all before them are. No process is left. Raises what the work raises for the first part, and WorkerLostError when a
-    process was killed.
+    They are forks of this process; without forks, as on Windows, this process does the parts one after the other. Parts and
+    answers must be picklable. done: called with the number of parts that are done, if all before them are. No process is
+    left. Raises the error of the first part that has one, and WorkerLostError if a process was killed.
     """
     with Workers(min(jobs, len(parts))) as workers:
         return workers(work, parts, done)
 
 
-def require_jobs(jobs: object) -> None:
-    """Raise InputError unless this is a number of processes, from 1."""
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
-
-
 class Workers:
     """Processes that do parts of one work until the end of a with statement: forks of this one, made at the first call.
 
-    Fewer than two do the parts in this process, as Jobs does without forks.
+    With fewer than two, this process does the parts.
     """
 
     def __init__(self, count: int) -> None:
@@ -52,15 +45,15 @@ class Workers:
             return
         if kind is not None:
             for process in dict(getattr(self._pool, "_processes", None) or {}).values():
-                process.kill()  # nobody waits for what the others find
+                process.kill()  # nobody waits for the others
         self._pool.shutdown()
 
     def __call__(
         self, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
     ) -> list[Answer]:
-        """What the work gives for each part, as Jobs says. work: as it was at the first call."""
+        """Results of the work for each part, as for `in_processes`. work: the function of the first call."""
         if self._count < 2:
-            return _told(map(work, parts), done)
+            return _collected(map(work, parts), done)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
             if self._pool is None:
@@ -69,18 +62,18 @@ class Workers:
                 futures = [
                     self._pool.submit(_do, part) for part in parts
                 ]  # `map` cancels on errors; Python 3.11 fails on both
-                return _told((future.result() for future in futures), done)
+                return _collected((future.result() for future in futures), done)
             except BrokenProcessPool:
                 raise WorkerLostError from None
 
 
-def _told(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:
-    there: list[Answer] = []
+def _collected(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:
+    collected: list[Answer] = []
     for answer in answers:
-        there.append(answer)
+        collected.append(answer)
         if done is not None:
-            done(len(there))
-    return there
+            done(len(collected))
+    return collected
 
 
 _taken: list[Callable[[Any], Any]] = []

@@ -8,7 +8,7 @@ from types import MappingProxyType
 from marginals.names import number_of, shown_at
 from models.graphs.basis import Basis, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import Collection
-from models.tables.hierarchy import Domain, Hierarchy
+from models.tables.hierarchy import Domain
 
 _LISTED = 64
 """Attributes beyond which pairs are counted and not listed."""
@@ -73,7 +73,11 @@ def pairs_shown(collection: Collection) -> PairsShown:
     """Return the kinds of all pairs of the domain; they follow from the margins and their labels."""
     domain = collection.domain
     finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
-    finest_distinctions = {a: _distinction(domain.hierarchy(a), level) for a, level in finest.items()}
+    coarsest = {a: domain.hierarchy(a).height - 1 for a in finest}
+    finest_distinctions = {
+        a: Distinction.of_level(domain.hierarchy(a), level) or Distinction(coarsest[a], coarsest[a])
+        for a, level in finest.items()
+    }
     bases = dict(bases_of_pairs(collection.margins, finest_distinctions))
     names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
     kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
@@ -90,11 +94,6 @@ def pairs_shown(collection: Collection) -> PairsShown:
         for pair, kind in kinds.items()
     )
     return PairsShown(domain.attributes, pairs, numbers)
-
-
-def _distinction(hierarchy: Hierarchy, level: int) -> Distinction:
-    coarsest = hierarchy.height - 1
-    return Distinction.of_level(hierarchy, level) or Distinction(coarsest, coarsest)
 
 
 def _in_words(basis: Basis, pair: tuple[str, str], domain: Domain) -> str:

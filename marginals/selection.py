@@ -1,9 +1,9 @@
-"""Graphical models selected for a table: searched for or given, tested, compared and taken elsewhere."""
+"""Graphical models of a table: selected or specified, tested, compared and exported."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,7 @@ from marginals.arguments import elements_of, require, require_function, require_
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
-from marginals.jobs import in_processes, require_jobs
+from marginals.jobs import in_processes
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
@@ -37,10 +37,6 @@ from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import occupied
 from models.tables.hierarchy import Domain, Hierarchy, Mask, vertices_of
 
-if TYPE_CHECKING:
-    pass
-
-
 # Different numbers of a column, and other values, beyond which it is taken for a measurement or a key.
 _MOST_NUMBERS = 30
 _MOST_VALUES = 200
@@ -52,65 +48,55 @@ _NAMES_OF_COUNTS = ("freq", "count", "counts")
 class FrequencyTable:
     """Counts of the combinations of values.
 
-    counts: over a domain without generalizations. dtypes: the values as the frame has them. dropped: rows with a missing
-    value, which do not count. unused: by attribute how many values no row has; they are no values of it here.
+    counts: over a domain without generalizations. dtypes: types of the columns of the frame. dropped: rows with a missing
+    value, which do not count. notes: sentences about data that are left out.
     """
 
     counts: ContingencyTable
     dtypes: Mapping[str, pd.CategoricalDtype]
     dropped: int = 0
-    dropped_in: Mapping[str, int] = field(default_factory=dict)
-    unused: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls, values: Mapping[str, pd.Categorical], rows: CountArray, dropped: int, dropped_in: Mapping[str, int]
     ) -> "FrequencyTable":
-        """Count values that all rows have; those without a row are left out."""
+        """Count rows without missing values; values without a row are left out."""
         if not rows.any():
             raise InputError("no row of the frame has a value in every column and counts")
         used = {a: column[rows > 0].remove_unused_categories() for a, column in values.items()}
         unused = {a: len(values[a].categories) - len(column.categories) for a, column in used.items()}
+        columns = ", ".join(f"{number} of {name}" for name, number in unused.items() if number)
         domain = Domain.of({a: Hierarchy.flat(list(map(str, column.categories))) for a, column in used.items()})
         codes = {a: column.codes.astype(np.intp) for a, column in used.items()}
         table = ContingencyTable.from_cells(domain, dict.fromkeys(used, 0), codes, rows[rows > 0])
         dtypes = {a: column.dtype for a, column in used.items()}
-        return cls(table, dtypes, dropped, dropped_in, {a: number for a, number in unused.items() if number})
+        notes = []
+        if dropped:
+            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
+
+            notes.append(next(dropped_lines(table.total, dropped, dropped_in)))
+        if columns:
+            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
+        return cls(table, dtypes, dropped, tuple(notes))
 
     @property
     def domain(self) -> Domain:
         """The attributes with their values."""
         return self.counts.domain
 
-    def notes(self) -> tuple[str, ...]:
-        """Sentences about data that do not count.
-
-        >>> sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"]))
-        >>> counted(pd.DataFrame({"size": sizes, "sold": ["yes", None]})).notes()[0]
-        'Dropped few rows with missing values: few lack sold.'
-        """
-        notes = []
-        if self.dropped:
-            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
-
-            notes.append(next(dropped_lines(self.counts.total, self.dropped, self.dropped_in)))
-        if self.unused:
-            columns = ", ".join(f"{number} of {name}" for name, number in self.unused.items())
-            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
-        return tuple(notes)
-
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
-        """Codes as the frame has the values."""
+        """Values of the frame for codes."""
         return pd.Categorical.from_codes(codes.astype(np.intp).tolist(), dtype=self.dtypes[attribute])
 
 
 def counted(data: Any, counts: str | None = None) -> FrequencyTable:
     """Count a frame of rows, a Table, or a contingency table.
 
-    data: a frame of pandas or of what else narwhals knows; each column is an attribute. counts: the column that says
-    how many rows each row stands for, as `Freq` in R's `as.data.frame(table)`. Ordered are ordered categoricals and
-    numbers; rows with a missing value are dropped. Values that no row has are left out, as of a categorical or a hierarchy;
-    a contingency table has the values that its domain says. Raises InputError, naming the column.
+    data: a frame of pandas or of another library that narwhals knows; each column is an attribute. counts: the column with
+    the number of rows that each row stands for, as `Freq` in R's `as.data.frame(table)`. Ordered categoricals and numbers
+    are ordered. Rows with a missing value are dropped, and so are values of a frame or Table without a row. Raises
+    InputError, naming the column.
 
     >>> people = pd.DataFrame({"smokes": ["no", "yes", "no"], "stairs": [1, 2, None]})
     >>> rows = counted(people)
@@ -162,7 +148,7 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
     attributes = [column for column in columns if column != counts]
     if not attributes:
         raise InputError("the frame has no column to select a model of")
-    rows = np.ones(len(frame), dtype=np.int64) if counts is None else _whole(frame[counts], counts)
+    rows = np.ones(len(frame), dtype=np.int64) if counts is None else _row_counts(frame[counts], counts)
     lacking = frame[attributes].isna()
     is_whole = ~lacking.any(axis=1).to_numpy()
     dropped_in = {name: int(lost) for name, lost in zip(attributes, rows @ lacking.to_numpy()) if lost}
@@ -171,7 +157,7 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
     return FrequencyTable.of(values, rows[is_whole], int(rows[~is_whole].sum()), dropped_in)
 
 
-def _whole(column: "pd.Series[Any]", name: str) -> CountArray:
+def _row_counts(column: "pd.Series[Any]", name: str) -> CountArray:
     numbers = reals(column)
     if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
         raise InputError(
@@ -189,8 +175,8 @@ def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
         most = _MOST_NUMBERS if numeric else _MOST_VALUES
         if len(values.categories) > most:
             raise InputError(
-                f"the column {column.name!r} has {len(values.categories):,} different values in {len(column):,} rows; put "
-                "them into a few groups (pandas.cut), make the column a categorical if these are its groups, or leave it out"
+                f"the column {column.name!r} has {len(values.categories):,} different values in {len(column):,} rows. Put "
+                "them into a few groups (pandas.cut), make the column a categorical, or leave it out"
             )
     texts = [str(value) for value in values.categories]
     if len(set(texts)) < len(texts):
@@ -213,7 +199,7 @@ _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "df_adjusted": "Int64",
     "p": "float64",
 }
-"""Columns of tests, and what they hold where that is no text."""
+"""Columns of tests, with the types of those that are no text."""
 
 
 def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dict[str, object]:
@@ -225,9 +211,8 @@ def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dic
     except (NotFittedError, TooManyCellsError):
         return line | {"given": "", "deviance": np.nan}
     used = test.adjusted_degrees_of_freedom if adjusted else test.degrees_of_freedom
-    given = [domain.induced_attributes[vertex].attribute for vertex in vertices_of(test.condition)]
     return line | {
-        "given": ", ".join(given),
+        "given": ", ".join(domain.induced_attributes[vertex].attribute for vertex in vertices_of(test.condition)),
         "deviance": test.deviance,
         "df": test.degrees_of_freedom,
         "df_adjusted": pd.NA if test.adjusted_degrees_of_freedom is None else test.adjusted_degrees_of_freedom,
@@ -235,29 +220,7 @@ def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dic
     }
 
 
-Cliques = tuple[tuple[str, ...], ...]
-
-
-def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
-    r"""Cliques as R's `loglin` takes margins, and `gRbase::ug`, `gRim::dmod` take models.
-
-    >>> print(r_cliques([("Hair", "Eye"), ("Sex",)]))
-    list(c("Hair", "Eye"), c("Sex"))
-    """
-    quoted = [
-        ", ".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in clique) for clique in cliques
-    ]
-    return f"list({', '.join(f'c({names})' for names in quoted)})"
-
-
-def cliques_of(model: Any) -> Cliques:
-    """Return the cliques that a model is given by: themselves, or those of a graph of networkx or network of pgmpy.
-
-    Raises InputError for anything else.
-
-    >>> cliques_of([["a", "b"], "c"])
-    (('a', 'b'), ('c',))
-    """
+def _cliques_of(model: Any) -> tuple[tuple[str, ...], ...]:
     if isinstance(model, nx.Graph):
         if model.is_directed():
             raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
@@ -271,10 +234,10 @@ def cliques_of(model: Any) -> Cliques:
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """A model beside another of the same table.
+    """Comparison of a model with another one of the same table.
 
-    aic, bic: of the one less the other's; below 0 the one is better. nested: whether one's graph holds the other's; else
-    there is no likelihood-ratio test of the smaller against the larger. only_in_one, only_in_other: edges.
+    aic, bic: of the first less that of the other, so below 0 the first is better. nested: one graph contains the other.
+    Otherwise there is no likelihood-ratio test, so its fields are None. only_in_one, only_in_other: edges.
     """
 
     aic: float
@@ -291,8 +254,6 @@ class ModelComparison:
 Again = Callable[[ContingencyTable], SelectedModel]
 """The same search on other counts of the same attributes."""
 
-
-_NONE_BETTER = "no decomposable model is better"
 
 _TAKEN_OUT = {
     "junction_tree": "model.junction_tree() is it",
@@ -324,14 +285,15 @@ class Selection(SelectedModel):
             raise AttributeError(f"a Selection has no {name!r}{instead}")
 
     def __repr__(self) -> str:
+        distance = "how far from the best is not known"
         if self.search.strategy == "given":
-            told = "given, not searched for"
-        elif self.gap is None:
-            told = "how far from the best is not known"
-        else:
-            told = f"at most {self.gap:.6g} from the best decomposable model" if self.gap else _NONE_BETTER
+            distance = "given, not searched for"
+        elif self.gap is not None:
+            distance = "no decomposable model is better"
+            if self.gap:
+                distance = f"at most {self.gap:.6g} from the best decomposable model"
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
-        return f"Selection({super().__repr__()}; {told}{dropped})"
+        return f"Selection({super().__repr__()}; {distance}{dropped})"
 
     @property
     def domain(self) -> Domain:
@@ -340,9 +302,9 @@ class Selection(SelectedModel):
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
-        """What binds at the model: the moves from it that would gain, by the reason why they are refused.
+        """Refused moves that would improve the model, by the reason of their refusal.
 
-        The commonest reason first, and of its moves the one that would gain most. What is required is not asked for.
+        The commonest reason comes first, with its best move first. Requirements are no reasons.
 
         >>> import marginals
         >>> people = pd.DataFrame([("no", "no"), ("yes", "yes")] * 9 + [("no", "yes")], columns=["smokes", "coughs"])
@@ -352,19 +314,19 @@ class Selection(SelectedModel):
         return by_reason(RefusedMove(_plain(move), reason) for move, reason in self.refused_moves)
 
     def trace(self) -> pd.DataFrame:
-        """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.
+        """The steps of the search, with the likelihood-ratio test of each; the columns are those of `search_trace`.
 
-        `gain` and `criterion` are of what was searched by, in nats a row: AIC and BIC divided by twice the number of rows.
+        `gain` and `criterion` are in nats a row: AIC and BIC are divided by twice the number of rows.
         """
         frame = search_trace(self.search, self.model.total, self.problem.objective)
         return frame.assign(move=[_plain(move) for move in frame["move"]])
 
     def tests(self) -> pd.DataFrame:
-        """A test of each edge: what the model loses without it.
+        """A test of each edge against the model without it.
 
         Columns: first and second; given, their common neighbours; deviance between the two models; df, and df_adjusted to
-        the cells that have rows; p, by adjusted degrees of freedom where the search counted so. The tests do not know that
-        the same rows selected the model, nor how many edges are tested: p-values are too small.
+        the cells with rows; p. p uses adjusted degrees of freedom if the search did. The p-values are too small, because the
+        same rows selected the model, and because many edges are tested.
         """
         return _edge_frame(self, self.problem.cube.parameters is occupied)
 
@@ -373,7 +335,7 @@ class Selection(SelectedModel):
         return independences_in_words(self.tree)
 
     def compare(self, other: "Selection") -> ModelComparison:
-        """The model beside another of the same table; tested against each other if one contains the other.
+        """Compare the model with another of the same table, with a test if one contains the other.
 
         Raises InputError if the other is of other counts.
         """
@@ -396,38 +358,30 @@ class Selection(SelectedModel):
         return ModelComparison(aic, bic, True, deviance, degrees, adjusted, p_value(deviance, degrees), lacking, added)
 
     def simulate(self, rows: int, seed: int) -> pd.DataFrame:
-        """Independent rows drawn from the model, values as the frame had them. These are no anonymized data."""
-        if rows < 0:
-            raise InputError(f"a sample has 0 rows or more, not {rows}")
+        """Independent rows drawn from the model, with the values of the frame. These are no anonymized data."""
+        require_whole_number(rows, "rows", 0)
         codes = self.model.draw(rows, np.random.default_rng(seed))
         return pd.DataFrame({a: self.rows.values(a, codes[a]) for a in self.domain.attributes})
 
     def bootstrap(
         self, times: int, seed: int = 0, jobs: int = 2, time_limit: Seconds = 60.0, progress: Progress = no_progress
     ) -> pd.DataFrame:
-        """The share of resampled tables in which each pair is adjacent, the search repeated in each (Efron 1979).
+        """The share of resampled tables in which each pair is adjacent; the search is repeated in each (Efron 1979).
 
-        Columns: first, second, share, tables (of how many, fewer than `times` where the time is over), selected (whether
-        this model has the edge); most frequent first. jobs: processes that search at once, where the system can fork.
-        time_limit: seconds. Raises InputError for numbers that make no sense.
+        Columns: first, second, share, tables (their number), selected (this model has the edge). The most frequent pair
+        comes first. There are fewer tables than `times` if the time is over. jobs: processes that search at once, if the
+        system can fork. time_limit: seconds. Raises InputError for numbers that make no sense.
         """
-        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-            raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
-        require_jobs(jobs)
+        require_whole_number(times, "times", 1)
+        require_whole_number(jobs, "jobs", 1)
         deadline = within(time_limit)
         work = partial(_resampled, self.rows.counts, self.reselect, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
         edge_sets = in_processes(jobs, work, draws, lambda done: progress("resampled tables", done, times))
         got = [edges for edges in edge_sets if edges is not None]
-        found, graph = Counter(edge for edges in got for edge in edges), self.graph
+        times_adjacent, graph = Counter(edge for edges in got for edge in edges), self.graph
         lines = [
-            {
-                "first": a,
-                "second": b,
-                "share": found[frozenset((a, b))] / len(got),
-                "tables": len(got),
-                "selected": graph.has_edge(a, b),
-            }
+            (a, b, times_adjacent[frozenset((a, b))] / len(got), len(got), graph.has_edge(a, b))
             for a, b in combinations(self.domain.attributes, 2)
         ]
         frame = pd.DataFrame(lines, columns=["first", "second", "share", "tables", "selected"])
@@ -435,15 +389,17 @@ class Selection(SelectedModel):
 
     def to_r(self) -> str:
         """The cliques for R: `loglin(table, <this>)`, `gRim::dmod(<this>, table)`, `gRbase::ug(<this>)`."""
-        return r_cliques(self.cliques)
+        escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
+        cliques = [", ".join(f'"{name.translate(escaped)}"' for name in clique) for clique in self.cliques]
+        return f"list({', '.join(f'c({names})' for names in cliques)})"
 
     def to_pgmpy(self) -> Any:
-        """The model as a network of pgmpy, with its probabilities. Raises InputError where pgmpy is not installed."""
+        """The model as a network of pgmpy, with its probabilities. Raises InputError if pgmpy is not installed."""
         return to_pgmpy(self)
 
     @cached_property
     def fitted(self) -> pd.DataFrame:
-        """The cells that have rows, with their counts and the counts that the model expects."""
+        """The cells with rows, their counts and the counts that the model expects."""
         table = self.rows.counts
         codes = dict(zip(table.attributes, table.codes))
         expected = np.exp(self.model.closed_form.log_probability(codes)) * table.total
@@ -468,7 +424,7 @@ def _plain(move: str) -> str:
 
 
 Allowed = Callable[[tuple[tuple[str, ...], ...]], bool | str | None]
-"""Whether a model with these cliques is allowed: True or None; False, or the reason why not."""
+"""Function of the cliques of a model. True or None allows it; False or a reason refuses it."""
 
 
 def select(
@@ -486,19 +442,22 @@ def select(
 ) -> Selection:
     """The decomposable graphical model of a table that a criterion prefers.
 
-    data: a frame of pandas, or of what else narwhals knows, a column for each attribute; or a Table, or a ContingencyTable.
-    counts: the column of a frame that says how many rows each row stands for. criterion: "bic", "aic", "likelihood-ratio"
-    (forward and backward by tests at 5 percent), "kl" (as close as the limits allow), or an objective such as
-    `models.search.LikelihoodRatio(rows, alpha)`; "bdeu", or a score of cliques of one's own, a function of a clique's
-    counts (`models.search.objective_of`); or the name of an objective that is installed. strategy: "auto" is "local",
-    and proves that nothing is better if that takes at most about half of the time; or one of "local", "forward",
-    "backward", "both", "exact"; or a function of that shape, or the name of one that is installed. required:
-    cliques, or pairs, that stay; forbidden: attributes that no clique holds together. constraint: a function of the cliques
-    that says whether they are allowed. max_attributes: of a clique. parameters: those that the criterion counts, "nominal",
-    every cell of a margin, or "adjusted", cells that have rows. time_limit: seconds; the search ends with the best so far,
-    and `gap` says what is known of it. seed: of strategies that draw at random. A parameter for each thing that can vary.
+    The parameters are the data, the criterion, the strategy, and their limits:
 
-    Raises InputError for data that cannot be counted, SelectionError for an unknown name or limits that contradict.
+    - data: a frame of pandas or of another library that narwhals knows, a column for each attribute; or a Table, or a
+      ContingencyTable. counts: the column of a frame with the number of rows that each row stands for.
+    - criterion: "bic", "aic", "likelihood-ratio" (tests at 5 percent), "kl" (as close as the limits allow) or "bdeu". Or an
+      objective such as `models.search.LikelihoodRatio(rows, alpha)`, a function of a clique's counts
+      (`models.search.objective_of`), or the name of an installed objective.
+    - strategy: "auto" is "local", with a proof that nothing is better if it takes at most about half of the time. Others are
+      "local", "forward", "backward", "both", "exact", a function of that shape, or the name of an installed one.
+    - required: cliques, or pairs, that stay. forbidden: attributes that stand in no clique together. constraint: a function
+      of the cliques that allows or refuses them. max_attributes: of a clique.
+    - parameters: "nominal" counts every cell of a margin, "adjusted" the cells with rows.
+    - time_limit: seconds; the search ends with the best model so far, and `gap` says how far it may be from the best.
+    - seed: of strategies that draw at random.
+
+    Raises InputError for data that cannot be counted, SelectionError for an unknown name or contradictory limits.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame(
@@ -519,24 +478,24 @@ def select(
         _groups(required, "required", domain),
         _groups(forbidden, "forbidden", domain),
         max_attributes,
-        Unconstrained() if constraint is None else OnNames(constraint, domain),
+        Unconstrained() if constraint is None else partial(_on_names, constraint, domain),
     )
     search = partial(selected, criterion=criterion, strategy=strategy, limits=limits, parameters=parameters, seed=seed)
     return _selection(rows, partial(_in_time, search, time_limit))
 
 
 def _noted(rows: FrequencyTable) -> FrequencyTable:
-    for note in rows.notes():
+    for note in rows.notes:
         warn(note, DataWarning, stacklevel=3)
     return rows
 
 
 def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
-    """A decomposable model that is given, fitted to a table: to test it, and to compare it with a selected one.
+    """Fit a decomposable model to a table, to test it or to compare it with a selected one.
 
     data, counts: as for `select`. model: cliques, such as [("a", "b"), ("b", "c")]; a graph of networkx or a network of
-    pgmpy. Attributes that it leaves out stand by themselves.
-    Raises InputError for what is none of these or names an unknown attribute, NotDecomposableError for another model.
+    pgmpy. Attributes that it leaves out are independent. Raises InputError for another kind of model or an unknown
+    attribute, NotDecomposableError for a model that is not decomposable.
 
     >>> import pandas as pd
     >>> people = pd.DataFrame({"smokes": ["no", "yes"] * 4, "coughs": ["no", "yes", "yes", "yes"] * 2})
@@ -544,7 +503,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     1
     """
     rows = _noted(counted(data, counts))
-    cliques = _groups(cliques_of(model), "the model", rows.domain)
+    cliques = _groups(_cliques_of(model), "the model", rows.domain)
     try:
         return _selection(rows, partial(fitted, cliques=cliques))
     except NotDecomposableError as error:
@@ -573,22 +532,14 @@ def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple
     return tuple(map(tuple, groups))
 
 
-@dataclass(frozen=True)
-class OnNames:
-    """A person's constraint, of attributes' names, as one of a search."""
-
-    allowed: Allowed
-    domain: Domain
-
-    def __call__(self, cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
-        """None where the person's constraint allows a collection. Raises SelectionError for an answer that is none."""
-        order = self.domain.attributes.index
-        names = tuple(sorted(tuple(sorted(self.domain.margin(clique), key=order)) for clique in cliques))
-        if len({name for clique in names for name in clique}) < len(self.domain.attributes):
-            return Refusal("not all attributes are there yet")  # a collection on the way of an exact search
-        answer = self.allowed(names)
-        if answer is None or answer is True:
-            return None
-        if answer is False or isinstance(answer, str):
-            return Refusal(answer or "the constraint does not allow it")
-        raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
+def _on_names(allowed: Allowed, domain: Domain, cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
+    order = domain.attributes.index
+    names = tuple(sorted(tuple(sorted(domain.margin(clique), key=order)) for clique in cliques))
+    if len({name for clique in names for name in clique}) < len(domain.attributes):
+        return Refusal("not all attributes are there yet")  # a collection on the way of an exact search
+    answer = allowed(names)
+    if answer is None or answer is True:
+        return None
+    if answer is False or isinstance(answer, str):
+        return Refusal(answer or "the constraint does not allow it")
+    raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")

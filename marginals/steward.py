@@ -1,7 +1,7 @@
-"""What the steward of a table may know of its release, and nobody else: how near it comes to the data, how it was found.
+"""Facts about a release for the steward of the table alone: its distance from the data, and the search for it.
 
-None of it follows from the published marginals, so it is no part of a bundle. A single number such as a divergence with
-all its digits can tell which of the tables that fit the marginals is the real one.
+None of it follows from the published marginals, so it is no part of a bundle. A single number, such as a divergence with all
+its digits, can reveal which of the tables that fit the marginals is the real one.
 """
 
 import re
@@ -30,28 +30,27 @@ if TYPE_CHECKING:
 
 
 MARK = '<meta name="marginals-page" content="steward">'
-"""What stands in the head of every such page, by which one is known again."""
+"""Mark in the head of every steward's page, by which the program recognizes one."""
 
 _HEAD = 4096
-"""Bytes within which it stands."""
+"""Bytes at the beginning of a page that contain the mark."""
 
 _OF_RELEASE = re.compile(rb'<meta name="marginals-release" content="([0-9a-f]+)">')
-"""What says there of which release the page is."""
+"""Mark in the head that names the release of the page."""
 
 
-def beside(release: Path) -> Path:
-    """Where the page of a release stands if nobody says otherwise: OUT-steward.html beside the folder OUT."""
+def steward_page_path(release: Path) -> Path:
+    """Default path of the page of a release: OUT-steward.html beside the folder OUT."""
     named = release if release.name not in ("", "..") else resolved(release)
     return named.with_name(f"{named.name}-steward.html")
 
 
 @dataclass(frozen=True)
-class FurtherBeside:
-    """The further tables of a release, in the order in which they were chosen, and what was looked at beside them.
+class FurtherTables:
+    """The further tables of a release in the order of their choice, and the tables that were left out again.
 
-    left_out: tables that were taken away again, since combinations of nonsensitive values stayed open beside them. least:
-    rows from which on none is small; 1 if no combination is claimed to be uncertain. is_late: whether the time was over
-    before a proof beside more of them was found.
+    left_out: beside these, combinations of nonsensitive values stayed open. least: rows from which on a combination is not
+    small; 1 without a claim about combinations. is_late: the time was over before a proof beside more tables was found.
     """
 
     tables: "tuple[FurtherTable, ...]"
@@ -61,14 +60,14 @@ class FurtherBeside:
 
     @property
     def masks(self) -> tuple[Mask, ...]:
-        """Their margins."""
+        """Masks of the margins."""
         return tuple(table.mask for table in self.tables)
 
     def as_json(self, domain: Domain) -> dict[str, Any]:
-        """As plain values. domain: that of the table, whose levels the margins are at."""
+        """Plain values for JSON. domain: of the table, with the levels of the margins."""
         tables, left_out = (
-            [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in each]
-            for each in (self.tables, self.left_out)
+            [{"margin": dict(domain.margin(table.mask)), "gain": float(table.gain)} for table in group]
+            for group in (self.tables, self.left_out)
         )
         return {"tables": tables, "left_out": left_out, "least": self.least}
 
@@ -77,9 +76,9 @@ class FurtherBeside:
 class StewardFile:
     """A file that the steward's page of a release may be written to.
 
-    release: its folder, with which the folders above it are made. reads: what the release is made from. An older
-    page of this kind is replaced. Raises InputError for another file that is there, for one in this release or another,
-    and where nothing can be written.
+    release: its folder, which is made together with the folders above it. reads: input files of the release. An older
+    steward's page is replaced. Raises InputError for another file that exists, for a file in a release, and if nothing can
+    be written there.
     """
 
     path: Path
@@ -111,7 +110,7 @@ class StewardFile:
 
     @property
     def is_of_another_release(self) -> bool:
-        """Whether the page there names a release that its folder does not hold, as after a run that was killed."""
+        """True if the page there names another release than its folder holds, as after a run that was killed."""
         if (named := _OF_RELEASE.search(_head(self.path))) is None:
             return False
         descriptor = _descriptor(self.release)
@@ -122,9 +121,9 @@ class StewardFile:
 
     @contextmanager
     def around(self, page: bytes) -> Iterator[None]:
-        """Put the page in its place before the release is written meanwhile: both or neither. Raises InputError.
+        """Write the page first, then the release in the with statement: both or neither. Raises InputError.
 
-        Where the release does not come about an older page is there again.
+        If the release is not written, the older page is restored.
         """
         with ExitStack() as held:
             with refusals(self.path):
@@ -156,10 +155,10 @@ def _head(path: Path, otherwise: bytes = b"") -> bytes:
 def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> "pd.DataFrame":
     """Return one line a step.
 
-    Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective, wanted analyses not counted;
-    `criterion`, the objective after the step (NaN where it is a stopping rule only); the likelihood-ratio test: `deviance`,
-    2 `rows` times the divergence saved, `degrees_of_freedom`, free parameters more, and `p_value`; `residual_deviance`.
-    NaN where cliques are judged by a score, or a step is of many moves.
+    Columns: `move`; KL divergence `before` and `after` it in nats; `gain` by the objective, without wanted analyses.
+    `criterion` is the objective after the step (NaN if it is a stopping rule only). The likelihood-ratio test has
+    `deviance`, 2 `rows` times the saved divergence, `degrees_of_freedom`, the added free parameters, and `p_value`. Last
+    comes `residual_deviance`. Values are NaN if the objective is a score of cliques, or a step has many moves.
     """
     import pandas as pd
     from scipy.special import chdtrc
@@ -171,12 +170,12 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
     frame["gain"] = pd.Series([_gain(step, objective) for step in steps], dtype=float)
     if objective == KL:
         frame["criterion"] = frame["after"]
-    else:  # from the end, whose value is known
+    else:  # backwards from the value at the end
         later = frame["gain"][::-1].cumsum(skipna=False)[::-1].shift(-1, fill_value=0.0)
         frame["criterion"] = (float("nan") if search.value is None else search.value) + later
     frame["deviance"] = 2 * rows * (frame["before"] - frame["after"])
     frame["degrees_of_freedom"] = pd.Series([step.parameters for step in steps], dtype=float)
-    if isinstance(objective, CliqueScore):  # what it prices are no parameters
+    if isinstance(objective, CliqueScore):  # which does not price parameters
         frame["degrees_of_freedom"] = float("nan")
     frame["p_value"] = chdtrc(frame["degrees_of_freedom"].abs(), frame["deviance"].abs())
     frame["residual_deviance"] = 2 * rows * frame["after"]
@@ -184,7 +183,7 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
 
 
 _NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"
-"""In place of moves, where there are none."""
+"""Text of the single line of a trace without steps."""
 
 
 def _gain(step: Step, objective: Objective) -> float:
@@ -195,7 +194,7 @@ def _gain(step: Step, objective: Objective) -> float:
 
 
 def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
-    """The moves that are refused for each reason, the commonest reason first."""
+    """The refused moves by reason, the commonest reason first."""
     moves: dict[str, tuple[str, ...]] = {}
     for move, reason in refused:
         moves[reason] = (*moves.get(reason, ()), move)
@@ -204,11 +203,11 @@ def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True)
 class BaseChoice:
-    """How the base table came into a release, or why not.
+    """Search with or without the base table, and the better of both.
 
-    demanded: whether only releases that contain it were looked at. contained: whether the release was found among those.
-    lead: nats of the objective by which it is better than the best one found the other way; None if one way was tried.
-    left_out: why only without; None otherwise.
+    demanded: only releases that contain it were searched. contained: the chosen release contains it. lead: nats of the
+    objective by which the release is better than the best one of the other search; None after one search. left_out: the
+    reason for searching only without it, or None.
     """
 
     demanded: bool = False
@@ -217,7 +216,7 @@ class BaseChoice:
     left_out: str | None = None
 
     def __str__(self) -> str:
-        """What there is to say of it, in a sentence; empty for nothing.
+        """Sentence about the choice; empty without one.
 
         >>> str(BaseChoice(lead=0.133))
         'Looked for with the base table and without it: without it is better, by 0.133 nats.'
@@ -231,17 +230,17 @@ class BaseChoice:
 
 
 AS_THE_REST = 1.0
-"""Weight of an analysis that nobody asked for: no more than what the whole counts."""
+"""Weight of an analysis that nobody asked for: no more than the rest of the data."""
 
 
 @dataclass(frozen=True)
 class WantedTable:
-    """An analysis that was wanted, and how near the release comes to it.
+    """A wanted analysis, and its distance from the release.
 
     margin: of the published table that shows its attributes together most finely; None if none does. kl_divergence: nats
-    from the data's table of these attributes to what the release says of it. would_pass: the finest levels at which the
-    table would pass by itself, also in words and as a config demands it; None if no level would. obstacle: what kept such a
-    table out, or why none would pass; None if one is published that is as fine.
+    from the table of these attributes in the data to that of the release. would_pass: the finest levels at which the table
+    would pass by itself; None if no level would. passing_in_words, demand: the same in words, and as in a config. obstacle:
+    the reason why no such table is published; None if one is.
     """
 
     attributes: tuple[str, ...]
@@ -255,15 +254,22 @@ class WantedTable:
     PLAIN: ClassVar = ("attributes", "weight", "margin", "kl_divergence", "would_pass", "obstacle")
 
 
+_REPLACED = {
+    "beside": "further has the further tables",
+    "suggestions": "comparison.most_lost() lists the pairs to want",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class StewardReport:
     """Utility measures and search results that need the source table. Not for publication.
 
-    kl_divergence: nats from the data to the maximum-entropy distribution of the release; kl_suppressed: to that of the table
-    with all quasi-identifiers suppressed; kl_best_table: to that of the best single table, if one was looked for. dropped:
-    rows that lack a value; left_out: rows beyond those that count of their person. domain: of the table. unpublished: why
-    nothing is published of an attribute; by_role: likewise, of columns that their role keeps out. waiting: whom a release of
-    a ledger does not show yet. compare, page, find_refused_improvements: what takes time, done when asked for.
+    - kl_divergence: nats from the data to the maximum-entropy distribution of the release. kl_suppressed: to that of the
+      table with all quasi-identifiers suppressed. kl_best_table: to that of the best single table, if one was searched.
+    - dropped: rows that lack a value. left_out: further rows of people of whom only some rows count.
+    - domain: of the table. unpublished: the reason why an attribute is not published. by_role: the reason for columns that
+      are left out by their role. waiting: people whom a release of a ledger does not show yet.
+    - compare, page, find_refused_improvements: slow parts, computed on demand.
 
     >>> from marginals.example import publication
     >>> report = publication.steward
@@ -292,7 +298,7 @@ class StewardReport:
     waiting: Waiting | None = None
     base: BaseChoice = field(default_factory=BaseChoice)
     objective: PenalizedDivergence = KL
-    beside: FurtherBeside | None = None
+    further: FurtherTables | None = None
     by_role: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -302,18 +308,18 @@ class StewardReport:
 
     @cached_property
     def comparison(self) -> Comparison:
-        """How near its tables and counts come to those of the data, beside yardsticks; worked out when first asked for."""
+        """Errors of its tables and counts, with yardsticks; computed on demand."""
         return self.compare()
 
     @property
     def price(self) -> float:
-        """Nats that the search took off for each free parameter; 0 where it went by the divergence alone, or a score."""
+        """Price of a free parameter in the search, in nats; 0 if it used the divergence alone, or a score."""
         return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
 
     if not TYPE_CHECKING:  # types know the members that there are
 
         def __getattr__(self, name: str) -> Any:
-            instead = " any more: comparison.most_lost() lists the pairs to want" if name == "suggestions" else ""
+            instead = f" any more: {_REPLACED[name]}" if name in _REPLACED else ""
             raise AttributeError(f"a StewardReport has no {name!r}{instead}")
 
     def __repr__(self) -> str:
@@ -333,7 +339,7 @@ class StewardReport:
     def removed(self) -> float | None:
         """The share of the KL divergence of a table with all quasi-identifiers suppressed that the release removes.
 
-        Below 0 where it is further from the data than that table; None where that table is the data itself.
+        Below 0 if the release is further from the data than that table; None if that table is the data itself.
 
         >>> from marginals.example import publication
         >>> round(publication.steward.removed, 3)
@@ -343,7 +349,7 @@ class StewardReport:
 
     @property
     def removed_by_best_table(self) -> float | None:
-        """The share that the best single table removes; None where none was looked for, too."""
+        """The same share for the best single table; None also without one."""
         return None if self.kl_best_table is None else self._removed(self.kl_best_table)
 
     def _removed(self, kl_divergence: float) -> float | None:
@@ -362,10 +368,10 @@ class StewardReport:
 
     @cached_property
     def binding(self) -> Mapping[str, tuple[str, ...]] | None:
-        """What binds where the search ended: the moves from there that would gain, by the reason why they are refused.
+        """Refused moves that would improve the result of the search, by the reason of their refusal.
 
-        The commonest reason first, and of its moves the one that would gain most. Every move is asked again, whatever the
-        strategy was; None where the time was over before that was done.
+        The commonest reason comes first, with its best move first. All moves from the result are tried, whatever the
+        strategy was; None if the time was over before that.
 
         >>> from marginals.example import publication
         >>> for reason, moves in publication.steward.binding.items():

@@ -1,6 +1,6 @@
-"""What analysts lose who have a release or an anonymized table in place of the rows: errors of counts, and of predictions.
+"""Losses of analysts who have a release or an anonymized table instead of the rows: errors of counts and predictions.
 
-Both are for whoever has the table: they tell of it what the release does not.
+Both are for the owner of the table, because they reveal facts about it that the release does not.
 """
 
 from collections.abc import Sequence
@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from marginals.arguments import published_of, require, require_whole_number
+from marginals.arguments import published_of, require, require_names, require_whole_number
 from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
-from marginals.messages import printable
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
@@ -31,7 +30,7 @@ from models.tables.hierarchy import Domain
 class PredictionAccuracy:
     """Shares of a table's rows whose value of one attribute a decision tree predicts from all the others.
 
-    learnt: by a tree that has learnt from what was published. from_rows: by one that has learnt from the rows themselves.
+    learnt: by a tree that has learnt from the published data. from_rows: by one that has learnt from the rows themselves.
     commonest: by the value that most rows have.
     """
 
@@ -43,7 +42,7 @@ class PredictionAccuracy:
 
     @property
     def relative(self) -> float:
-        """That of the published over that of the rows (TZ09 section IV.C)."""
+        """Accuracy from the published data, divided by that from the rows (TZ09 section IV.C)."""
         return self.learnt / self.from_rows
 
 
@@ -56,10 +55,10 @@ def query_error(
 ) -> float:
     """Mean relative error of random counts with so many conditions each (TZ11 section 5.3.3). Not for publication.
 
-    anonymized: a release of the table, or one anonymized table of it, as `sweep`, `hilbert` and `LocalRecoding.full_domain`
-    give. A query asks how many rows have, in each of some attributes, a value under that of a random row at a random level.
-    seed: the same queries for all that is compared. Raises InputError for another table than the one that was published,
-    or for another number of conditions than the table has attributes.
+    anonymized: a release of the table, or an anonymized table from `sweep`, `hilbert` or `LocalRecoding.full_domain`. A
+    query draws a row, some attributes and a level of each, and counts the rows with the same values there. seed: draws the
+    same queries for different releases. Raises InputError for another table than the published one, or for more conditions
+    than the table has attributes.
 
     >>> from marginals.example import release, table
     >>> round(query_error(release, table, conditions=1), 3), round(query_error(release, table, conditions=2), 3)
@@ -70,33 +69,31 @@ def query_error(
     require_whole_number(queries, "queries", 1, 10**6)
     rng = np.random.default_rng(seed)
     if isinstance(published, LocalRecoding):
-        asked = random_count_queries(table.base_counts, conditions, queries, rng)
-        return average_relative_error(table.base_counts, published.cells, asked)
+        drawn = random_count_queries(table.base_counts, conditions, queries, rng)
+        return average_relative_error(table.base_counts, published.cells, drawn)
     over, named = over_table(published, table)
-    asked = random_count_queries(named.base_counts, conditions, queries, rng)
-    true = answers(GeneralizedCells.of(named.base_counts), asked)
-    estimated = _estimated(over.model, named.domain, asked)
+    drawn = random_count_queries(named.base_counts, conditions, queries, rng)
+    true = answers(GeneralizedCells.of(named.base_counts), drawn)
+    estimated = _estimated(over.model, named.domain, drawn)
     return float(np.mean(np.abs(estimated - true) / true))
 
 
 def prediction_accuracy(
     anonymized: BundleContent | Released | LocalRecoding, table: Table, target: str, seed: int = 0
 ) -> PredictionAccuracy:
-    """How well a decision tree predicts one attribute that has learnt from what was published. Not for publication.
+    """Accuracy of a decision tree that predicts one attribute, learnt from the published data. Not for publication.
 
-    Of a release it learns from as many rows drawn of its maximum-entropy distribution as the table has; of one anonymized
-    table from its rows, values under generalized ones drawn evenly. It is judged on the rows of the table. seed: of what is
-    drawn. Raises InputError for an attribute that the table does not have, for another table than the one that was
-    published, and without scikit-learn.
+    From a release the tree learns as many rows as the table has, drawn from the maximum-entropy distribution. From an
+    anonymized table it learns the rows, with values drawn evenly under generalized ones. Both are tested on the rows of the
+    table. Raises InputError for an attribute that the table does not have, for another table than the published one, and
+    without scikit-learn.
 
     >>> from marginals.example import release, table
     >>> prediction_accuracy(release, table, "sex").commonest
     0.5208333333333334
     """
     published = _required(anonymized, table, seed)
-    if not isinstance(target, str) or target not in table.domain.attributes:
-        known = ", ".join(table.domain.attributes)
-        raise InputError(f"{printable(str(target))!r} is no attribute of the table; these are {known}")
+    require_names([target], "target", table.domain.attributes, "attribute")
     if isinstance(published, LocalRecoding):
         cells, rows = published.cells, table.base_counts
     else:
@@ -146,15 +143,15 @@ _LEAF_SHARE = 0.001
 
 
 def tree_accuracy(training: GeneralizedCells, test: ContingencyTable, target: str, rng: np.random.Generator) -> float:
-    """Share of the rows of `test` whose target a tree predicts that has learnt from `training`; splits by information.
+    """Share of the rows of `test` with a target that a tree, learnt from `training`, predicts; splits by information.
 
     rng: draws base rows, and breaks ties between splits. Raises InputError without scikit-learn.
     """
     tree = _decision_tree(rng)
     axis = training.domain.index(target)
-    learnt, asked = training.random_base_rows(rng), np.stack(test.codes, axis=1)
+    learnt, tested = training.random_base_rows(rng), np.stack(test.codes, axis=1)
     tree.fit(_features(training.taxonomies, learnt, axis), learnt[:, axis])
-    hits = tree.predict(_features(training.taxonomies, asked, axis)) == asked[:, axis]
+    hits = tree.predict(_features(training.taxonomies, tested, axis)) == tested[:, axis]
     return float(test.counts @ hits / test.total)
 
 
@@ -169,7 +166,7 @@ def _decision_tree(rng: np.random.Generator) -> Any:
 
 
 def _features(taxonomies: Sequence[Taxonomy], codes: CodeArray, target: int) -> NDArray[np.bool_]:
-    """Whether base rows are under each value of each attribute but the target: shape (rows, features)."""
+    """Membership of base rows in each value of each attribute but the target, shape (rows, features)."""
     blocks = [np.zeros((len(codes), 1), dtype=bool)]
     for axis, taxonomy in enumerate(taxonomies):
         for level, labels in enumerate(taxonomy.hierarchy.labels):

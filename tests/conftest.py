@@ -116,7 +116,6 @@ def small_config(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small_release(small_config: Path) -> marginals.Release:
-    """What the policy of that config publishes."""
     config = marginals.read_config(small_config)
     return marginals.publish(config.read_table(), config.policy).release
 

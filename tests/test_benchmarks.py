@@ -22,15 +22,12 @@ from hypothesis import strategies as st
 from real_tables import real_tables
 from scipy.stats import nchypergeom_fisher
 
-from checks import equivalence_classes
-from checks.attacks.guesses import kept_to_counts, published_groups
-from models import ContingencyTable, Domain, Hierarchy
+from checks.attacks.guesses import kept_to_counts
 from models.inference.class_shares import SummedTable
 from project import ROOT
 
 
 def scripts() -> list[Path]:
-    """Files in the folder that run by themselves."""
     return [path for path in (ROOT / "benchmarks").glob("*.py") if "options(__file__" in path.read_text()]
 
 
@@ -65,7 +62,6 @@ def test_the_page_of_the_benchmarks_shows_what_was_kept() -> None:
 
 
 def kept_lines(script: ModuleType) -> list[dict[str, Any]]:
-    """What a script has kept, which the page of yardsticks shows."""
     made = f"<!-- made by: python benchmarks/{script.__name__}.py --page -->"
     shown = f"{made}\n\n{script.page(script.KEPT)}\n\n<!-- end -->"
     assert shown in (ROOT / "docs" / "yardsticks.md").read_text()
@@ -159,23 +155,3 @@ def test_what_keeps_to_the_counts_is_the_limit_of_all_ways_to_deal_values_to_peo
     assert surer > 0
     if n >= 300:
         assert surer * n == pytest.approx((share - 0.5) / 2, rel=0.02)
-
-
-def test_similar_values_count_together() -> None:
-    """Of the classes with 9 and 5 of 10 rows in one group the first tells the group; 10 of 20 people are in it."""
-    counts = np.array([[6, 3, 1], [5, 0, 5]])
-    grouped = similarity_foreground.in_groups(counts, ["v1", "v2", "v3"], lambda value: str(int(value) > 2))
-    assert grouped.tolist() == [[9, 1, 0], [5, 5, 0]]
-    domain = Domain.of({"a": Hierarchy.flat(["x", "y"]), "secret": Hierarchy.flat(["v1", "v2", "v3"])})
-    cells = {"a": np.array([0, 0, 0, 1, 1]), "secret": np.array([0, 1, 2, 0, 2])}
-    table = ContingencyTable.from_cells(domain, {"a": 0, "secret": 0}, cells, np.array([6, 3, 1, 5, 5]))
-    people = equivalence_classes(table, "secret")
-    groups = published_groups([table], people)
-
-    def together(rows: np.ndarray) -> np.ndarray:
-        return similarity_foreground.in_groups(rows, ["v1", "v2", "v3"], lambda value: str(int(value) > 2))
-
-    assert similarity_foreground.alike(groups, people, together) == 0.5
-    attribute, guess = similarity_foreground.foreground(people, groups)
-    assert attribute == "a"
-    assert guess == pytest.approx(people.counts)

@@ -1,14 +1,12 @@
 """The notebooks run from top to bottom, and what is checked in was run that way."""
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-import forked
-
+nbclient = pytest.importorskip("nbclient", reason="notebooks are run with nbclient")
 nbformat = pytest.importorskip("nbformat", reason="notebooks are read with nbformat")
 pytest.importorskip("ipykernel", reason="notebooks are run with IPython")
 
@@ -20,10 +18,14 @@ NUMBER = re.compile(r"(-?\d+(?:\.\d+)?(?:e[-+]?\d+)?)")
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_what_is_checked_in_is_what_comes_out(path: Path, tmp_path: Path) -> None:
+def test_a_notebook_runs_and_what_is_checked_in_is_what_comes_out(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """`make notebooks` runs them all and keeps what comes out."""
-    stored = nbformat.read(path, as_version=4)
-    for before, after in zip(stored.cells, run(path, tmp_path), strict=True):
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    stored, fresh = (nbformat.read(path, as_version=4) for _ in range(2))
+    nbclient.NotebookClient(fresh, iopub_timeout=60, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    for before, after in zip(stored.cells, fresh.cells, strict=True):
         if before.cell_type == "code":
             assert_same([shown(output) for output in before.outputs], [shown(output) for output in after.outputs])
 
@@ -36,7 +38,6 @@ def shown(output: Any) -> tuple[str, tuple[str, ...], str]:
 
 
 def assert_same(before: list[tuple[str, tuple[str, ...], str]], after: list[tuple[str, tuple[str, ...], str]]) -> None:
-    """Words are the same, and numbers to a part in ten thousand."""
     assert [output[:2] for output in before] == [output[:2] for output in after]
     for (*_, old), (*_, new) in zip(before, after):
         olds, news = NUMBER.split(old), NUMBER.split(new)
@@ -55,83 +56,6 @@ def test_an_output_that_is_stale_is_noticed() -> None:
     for other in ([], [("display_data", (), fresh[0][2])]):
         with pytest.raises(AssertionError):
             assert_same(fresh, other)
-
-
-CELLS = """
-import io, json, os, sys
-from pathlib import Path
-os.environ.update(MPLBACKEND="module://matplotlib_inline.backend_inline", IPYTHONDIR=sys.argv[2])
-from IPython.core.displayhook import DisplayHook
-from IPython.core.displaypub import DisplayPublisher
-from IPython.core.interactiveshell import InteractiveShell
-import pandas
-from traitlets.config import Config
-
-outputs = []
-
-
-class Publisher(DisplayPublisher):
-    def publish(self, data, metadata=None, **others):
-        outputs.append({"output_type": "display_data", "data": data})
-
-
-class Hook(DisplayHook):
-    def write_format_data(self, format_dict, md_dict=None):
-        outputs.append({"output_type": "execute_result", "data": format_dict})
-
-    def write_output_prompt(self):
-        pass
-
-    finish_displayhook = write_output_prompt
-
-
-class Stream(io.TextIOBase):
-    def __init__(self, name):
-        self.name = name
-
-    def write(self, text):
-        if not outputs or outputs[-1].get("name") != self.name:
-            outputs.append({"output_type": "stream", "name": self.name, "text": ""})
-        outputs[-1]["text"] += text
-        return len(text)
-
-
-class ZmqShell(InteractiveShell):
-    "Named so that pandas takes it for a notebook's; it has the other setting when it is imported in one."
-
-    def enable_gui(self, gui=None):
-        pass
-
-
-pandas.set_option("display.max_columns", 20)
-
-shell = ZmqShell.instance(
-    displayhook_class=Hook, display_pub_class=Publisher, config=Config({"HistoryManager": {"enabled": False}})
-)
-answers = []
-streams, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), Stream("stdout"), Stream("stderr")
-try:
-    for source in json.loads(Path(sys.argv[1]).read_text()):
-        outputs = []
-        shell.run_cell(source, store_history=True).raise_error()
-        answers.append(outputs)
-finally:
-    sys.stdout, sys.stderr = streams
-print(json.dumps(answers, default=lambda content: None))
-"""
-"""Runs cells and prints what comes out of each, as a kernel does, which takes seconds to start."""
-
-
-def run(path: Path, folder: Path) -> list[Any]:
-    """The cells of a notebook with what comes out of them now. folder: for files that the shell keeps."""
-    cells = nbformat.read(path, as_version=4).cells
-    code = [cell for cell in cells if cell.cell_type == "code"]
-    (folder / "cells.json").write_text(json.dumps([cell.source for cell in code]))
-    done = forked.run(CELLS, folder / "cells.json", folder / "ipython", folder=FOLDER)
-    assert done.returncode == 0, done.stderr
-    for cell, outputs in zip(code, json.loads(done.stdout.splitlines()[-1]), strict=True):
-        cell.outputs = outputs
-    return list(cells)
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

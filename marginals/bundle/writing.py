@@ -26,7 +26,7 @@ from marginals.bundle.content import (
     schema_of,
 )
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, new_key, seal_of, signature_of
-from marginals.bundle.snapshot import Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest, listed_report
+from marginals.bundle.snapshot import PAGE, Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import PRIVATE, csv_text, only_writer, refusals, replace_folder, resolved
 from marginals.messages import printable
@@ -132,7 +132,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "impossible": plain(content.impossible) or None,
         "occurring": content.labels and {name: dict(numbers) for name, numbers in content.labels.items()},
         "information": content.information,
-        "report": listed_report(page),
+        "report": {"path": REPORT, "mediatype": PAGE, "bytes": len(page), "hash": digest(page)},
     }
     files[REPORT] = page
     release = {key: value for key, value in entries.items() if value is not None}

@@ -29,7 +29,7 @@ from marginals.commands.options import (
     progress_bars,
 )
 from marginals.deadline import PHASES, end_timer, stopped_after, within
-from marginals.errors import BundleError, InputError, NothingPublishableError
+from marginals.errors import BundleError, InputError
 from marginals.files import resolved
 from marginals.messages import printable
 from marginals.results import plain
@@ -121,12 +121,7 @@ def publish(
 
         limit = configured.policy.time_limit
         seconds = max(_TIMES * limit, _LEAST_SECONDS) if deadline.at == inf else None
-        try:
-            table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
-        except NothingPublishableError as error:
-            if error.in_the_table and not as_json:
-                print_lines([error.in_the_table], err=True)
-            raise
+        table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
     from marginals.say.table import kept_out_by_role, whose_lines
 
     roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
@@ -174,13 +169,13 @@ def _page_apart(
 ) -> "StewardFile":
     # what is read, or is no release, is not replaced: after a long search it is too late to say so
     from marginals.bundle.writing import require_replaceable
-    from marginals.steward import StewardFile, beside
+    from marginals.steward import StewardFile, steward_page_path
 
     reads = configured.reads if sign is None else (*configured.reads, sign, sign.with_suffix(".pub"))
     if sign is not None and resolved(sign).is_relative_to(resolved(out)):
         raise InputError(f"the secret key lies in {out}, where all is published; keep it elsewhere")
     require_replaceable(out, reads)
-    page = StewardFile(steward or beside(out), out, reads)
+    page = StewardFile(steward or steward_page_path(out), out, reads)
     if ledger is not None:
         from marginals.ledger import Ledger
 
@@ -262,7 +257,7 @@ def print_publication_json(
         "harmful_values": tuple(release.published.harmful.values()),
         "ledger": steward.waiting,
         "wanted": steward.wanted,
-        "further": None if steward.beside is None else steward.beside.as_json(steward.domain),
+        "further": None if steward.further is None else steward.further.as_json(steward.domain),
         "unconfirmed": tuple(unconfirmed),
         "seconds": PHASES.seconds,
     }
@@ -299,7 +294,7 @@ def _print_all(publication: "Publication") -> None:
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
     print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.asked_for)
-    print_lines(beside_lines(steward.beside, steward.domain, most=_NAMED))
+    print_lines(beside_lines(steward.further, steward.domain, most=_NAMED))
     print_sentences(finding_sentences(words.worded(verification.checks), harmful))
     print_sentences([*harm_sentences(harmful, _NAMED, words), *rule_sentences(words.worded(verification.rules))])
     print_lines(steward_lines(steward))

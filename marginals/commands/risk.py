@@ -122,7 +122,7 @@ def risk(
     if configured.source.unit.declared not in (None, 1):
         click.echo("A person can have several of these rows: the risk is that of a row.")
     if rows_file is not None:
-        rows = number_of(len(report.table.utility), "row")
+        rows = number_of(report.table.records, "row")
         click.echo(f"Wrote {rows} to {rows_file.path}. Their risk is above; no other privacy of them was checked.")
 
 

@@ -227,7 +227,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     from marginals.bundle.writing import require_folder
     from marginals.demo import census_config, census_hierarchies, simulate_census
     from marginals.files import replace_folder
-    from marginals.steward import StewardFile, beside
+    from marginals.steward import StewardFile, steward_page_path
 
     require_folder(folder)
     with progress_bars(not as_json) as progress:
@@ -244,7 +244,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
         out = folder / "release"
-        config, page = marginals.read_config(out.with_suffix(".toml")), StewardFile(beside(out), out)
+        config, page = marginals.read_config(out.with_suffix(".toml")), StewardFile(steward_page_path(out), out)
         publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint)
         publication = written(publication, out, page)
     if as_json:

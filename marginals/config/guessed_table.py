@@ -26,11 +26,10 @@ from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.counts import repeated_rows
+from marginals.tables.counts import likely_counts, repeated_rows
 from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import column_labels, files_of, frame_of
-from marginals.tables.frames import counts_column
 from marginals.tables.layout import Header
 from marginals.tables.people import (
     RepeatingKey,
@@ -143,7 +142,7 @@ class DescribedTable:
         refuse_record(files, files.columns, _NO_VALUES)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
-        counts = counts_column(frame) if not chosen.person else None
+        counts = likely_counts(PandasFrame(frame)) if not chosen.person else None
         if counts in chosen.roles:
             counts = None
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)

@@ -37,7 +37,7 @@ from marginals.tables.attribute import Role
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Hierarchy, Margin
+from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import jinja2
@@ -58,17 +58,21 @@ _FITTED = 1 << 14
 def report_html(published: BundleContent) -> bytes:
     """The report of what is published, as HTML in UTF-8. It checks the claims first."""
     margins = published.everything.margins
-    findings, levels = published.verify(), _levels_shown(margins)
+    findings = published.verify()
+    levels = {a: sorted({margin[a] for margin in margins if a in margin}) for a in published.domain.attributes}
     claims = [
         claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings.checks)
     ]
     about = [claim for claim in published.claims if isinstance(claim, AttributeClaim)]
     demanded = {claim for rule in published.rules for claim in rule.claims}
+    holding = [
+        c for c, finding in zip(published.claims, findings.checks) if isinstance(c, CountClaim) and finding.holds
+    ]
+    least = max((claim.least_cell or 1 for claim in holding), default=1)
     attacks = published_attacks(published, _LAID_OUT if published.collection.is_decomposable else _FITTED)
     return page(
         "report.html",
-        title=published.title,
-        imprint=published.imprint,
+        published=published,
         decision=decision_words(Decision.of(published)),
         identity=identity_of(published).removeprefix("sha256:")[:8],
         install=installing(),
@@ -76,29 +80,25 @@ def report_html(published: BundleContent) -> bytes:
         unit=unit_in_words(published.rows_per_person),
         part=f"This release covers only rows with {published.where}." if published.where else "",
         turnover=turnover_in_words(published),
-        people=published.most_rows_of_a_person,
-        attributes=[_attribute(published, name, levels.get(name, [])) for name in published.domain.attributes],
+        attributes=[_attribute(published, name, numbers) for name, numbers in levels.items()],
         marginals=_marginals(published),
         claims=claims,
-        word=published.codebook.word,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
         beside_rules=[words for claim, words in zip(published.claims, claims) if claim not in demanded],
         attackers=by_readers(attack_sentences(attacks)),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
-        ruled_out=_ruled_out(published),
-        sensitive=published.sensitive,
+        ruled_out=counts_below(least) if least > 1 else "",
         sensitive_together=together(published.sensitive),
         sensitive_names=listing(published.sensitive),
         harm=harm_tables(published.harmful, published.codebook),
         sensitive_said=list(sensitive_lines(findings)),
         pairs=pairs_shown(published.everything),
-        signs=SIGNS,
         information=_information(published),
         times=exp(min(published.information or 0.0, 700.0)),
         tree=_tree(published),
         independences=assumed_independences(published.everything),
-        facts=min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None),
         further=len(published.further),
+        facts=min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None),
         example=str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {}))),
         analysed=_analysed(published),
     )
@@ -188,23 +188,14 @@ def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
         tree = published.collection.junction_tree
     except NotDecomposableError:
         return None
-    rows, waiting = (
-        list[tuple[int, str, str]](),
-        [(0, place) for place, parent in enumerate(tree.parents) if parent < 0],
-    )
+    rows = list[tuple[int, str, str]]()
+    waiting = [(0, place) for place, parent in enumerate(tree.parents) if parent < 0]
     while waiting:
         depth, place = waiting.pop()
         shared = margin_in_words(published.domain.margin(tree.separators[place]), published.domain)
         rows.append((depth, margin_in_words(tree.margins[place], published.domain), shared if depth else ""))
         waiting += [(depth + 1, child) for child in tree.children[place]]
     return rows
-
-
-def _ruled_out(published: BundleContent) -> str:
-    verdicts = zip(published.claims, published.verify().checks)
-    proven = [claim.least_cell for claim, finding in verdicts if isinstance(claim, CountClaim) and finding.holds]
-    least = max((least for least in proven if least), default=1)
-    return counts_below(least) if least > 1 else ""
 
 
 def _analysed(published: BundleContent) -> dict[str, Any] | None:
@@ -226,12 +217,6 @@ def _analysed(published: BundleContent) -> dict[str, Any] | None:
 def _r_text(text: str) -> str:
     plain = (c if c.isascii() and c.isprintable() and c not in '"\\' else f"\\U{{{ord(c):x}}}" for c in text)
     return f'"{"".join(plain)}"'
-
-
-def _levels_shown(margins: Sequence[Margin]) -> dict[str, list[int]]:
-    """Return the levels at which margins show each attribute, finest first."""
-    attributes = dict.fromkeys(attribute for margin in margins for attribute in margin)
-    return {a: sorted({margin[a] for margin in margins if a in margin}) for a in attributes}
 
 
 def lengths(values: Sequence[float]) -> list[float]:

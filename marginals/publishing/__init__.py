@@ -1,1 +1,1 @@
-"""From a table and a policy to a release."""
+"""Publishing: the way from a table and a policy to a release."""

@@ -1,4 +1,4 @@
-"""Columns of which one follows from another: whoever knows the rule knows more than tables that do not link them tell."""
+"""Columns that follow from other columns: readers who know the rule learn more than separate tables of them say."""
 
 import numpy as np
 
@@ -21,14 +21,14 @@ def could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
 def require_independent(table: Table, policy: Policy) -> None:
     """Raise InputError if no promise about a sensitive column would hold for readers who know how it follows from another.
 
-    A reader who knows that B follows from A adds up counts of A, or divides those of B. A claim about one of them is
-    safe if the other has a table of its own only, or says nothing about rows in which the one has a value. A rule about
-    what others may know is left aside: with a release or without, they know what it tells.
+    A reader who knows that B follows from A adds up counts of A, or divides those of B. A claim about
+    one of them is safe if the other has a table by itself, or is constant where the one has a value. Rules between
+    nonsensitive columns are left aside, because readers may know both anyway.
     """
-    shown = [name for name in table.sensitive if could_be_shown(table, policy, name)]
+    possible = [name for name in table.sensitive if could_be_shown(table, policy, name)]
     undemanded = policy.undemanded(table.sensitive)
-    for name in (name for name in shown if name not in undemanded):
-        for other in (other for other in shown if other not in (name, *policy.alone)):
+    for name in (name for name in possible if name not in undemanded):
+        for other in (other for other in possible if other not in (name, *policy.alone)):
             if (follower := _follower(table, name, other)) is not None:
                 source = other if follower == name else name
                 raise InputError(
@@ -39,23 +39,23 @@ def require_independent(table: Table, policy: Policy) -> None:
 
 
 def _follower(table: Table, name: str, other: str) -> str | None:
-    """The one of two columns that follows from the other; None if neither does, or one says nothing of known values."""
+    """The one of two columns that follows from the other; None if neither does, or if one has a single value."""
     margin = {name: 0, other: 0}
     if table.out_of_core is not None and not table.out_of_core.can_hold(margin):
         return None  # a function has no more cells than the finer column has values
     cells = table.cube.table(table.domain.mask(margin))
-    known = _values(table, cells, name), _values(table, cells, other)
-    if len(np.unique(known[1].codes[known[0].codes >= 0])) < 2:
+    present = _values(table, cells, name), _values(table, cells, other)
+    if len(np.unique(present[1].codes[present[0].codes >= 0])) < 2:
         return None
     as_values = _values(table, cells, name, missing=True), _values(table, cells, other, missing=True)
-    ways = (known, as_values) if table.counts_missing & {name, other} else (known,)
+    ways = (present, as_values) if table.counts_missing & {name, other} else (present,)
     if any(follows(two, one, cells.counts) for one, two in ways):
         return other
     return name if any(follows(one, two, cells.counts) for one, two in ways) else None
 
 
 def _values(table: Table, cells: ContingencyTable, name: str, *, missing: bool = False) -> Values:
-    """The values of a column in each cell, numbered by their place if they lie in an order. missing: is a value."""
+    """The values of a column in each cell, numbered by their place if they are ordered. missing: counts as a value."""
     hierarchy, codes = table.domain.hierarchy(name), cells.column(name, 0).astype(np.intp)
     places = np.full(hierarchy.size(0), np.nan)
     places[list(hierarchy.order or ())] = range(len(hierarchy.order or ()))

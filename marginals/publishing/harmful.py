@@ -1,7 +1,7 @@
-"""What harms whom it is known of: demands on sensitive attributes, with what the config and the table say of their values.
+"""Harmful values: bounds on how sure anybody can be of them, as claims about sensitive attributes.
 
-"public" and its like bound how sure anybody can be of each harmful value, and of all together, by how many of all rows have
-it (`checks.diversity.relative.Odds`). What somebody typed under at_most stands in place of that for the values it names.
+Presets such as "public" bound each harmful value, and all of them together, by the share of all rows that has it
+(`checks.diversity.relative.Odds`). A bound that somebody typed under at_most replaces that of the values it names.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -25,25 +25,21 @@ from marginals.tables.table import Table
 from models.tables.hierarchy import SUPPRESSED
 
 _GROUPS = 5
-"""About so many groups of numbers or dates are bounded: of finer ones hardly any could be told."""
+"""Approximate number of groups of numbers or dates that are bounded; finer ones could hardly be published."""
 
 
 def known_values(table: Table, attribute: str) -> SensitiveValues:
-    """The base values of an attribute with their rows, without the value of rows that have none."""
-    hierarchy = table.domain.hierarchy(attribute)
-    rows = np.zeros(hierarchy.size(0), dtype=np.int64)
-    counted = table.cube.table(table.domain.mask({attribute: 0}))
-    rows[counted.column(attribute, 0)] = counted.counts
-    known = np.ones(len(rows), dtype=bool)
+    """The base values of an attribute with their rows, without the value that marks missing ones."""
+    hierarchy, rows = table.domain.hierarchy(attribute), table.cube.table(table.domain.mask({attribute: 0})).dense()
     missing = hierarchy.code(MISSING, 0) if attribute in table.counts_missing else None
     if missing is not None and len(rows) > 1:
-        known[missing] = False
-        hierarchy = hierarchy.restricted_to(np.flatnonzero(known))
-    return SensitiveValues(hierarchy, 0, tuple(rows[known].tolist()))
+        hierarchy = hierarchy.restricted_to(np.delete(np.arange(len(rows)), missing))
+        rows = np.delete(rows, missing)
+    return SensitiveValues(hierarchy, 0, tuple(rows.tolist()))
 
 
 def bounded_values(table: Table, attribute: str) -> SensitiveValues:
-    """The values of an attribute that are bounded one by one: all known ones, or about five groups of numbers or dates."""
+    """The values of an attribute that are bounded one by one: all of them, or about five groups of numbers or dates."""
     values = known_values(table, attribute)
     hierarchy, size = values.hierarchy, values.hierarchy.size
     if size(0) <= CATEGORIES or hierarchy.order_among(0, range(size(0))) is None:
@@ -54,11 +50,11 @@ def bounded_values(table: Table, attribute: str) -> SensitiveValues:
 def about_harm(
     claims: Iterable[MaxentDiversity], harm: Mapping[str, Harm], table: Table | None = None
 ) -> list[MaxentDiversity]:
-    """Demands, with the values that harm and the bounds that were typed. harm: by attribute.
+    """Add the harmful values and the typed bounds to claims about diversity. harm: by attribute.
 
-    table: gives the share of each value and the levels of numbers; without one nothing that depends on these is demanded.
-    Raises InputError for a typed bound that names no value, is below the share of all rows, or has no effect, and for
-    exceptions without one.
+    table: gives the share of each value and the levels of numbers; without one, claims that depend on these are left out.
+    Raises InputError for a typed bound that names no value, is below the share of all rows, or has no effect. Raises it
+    also for harmless values that no bound refers to.
     """
     demands, odds = list[MaxentDiversity](), dict[str, Odds]()
     for claim in claims:
@@ -127,7 +123,7 @@ def _codes(where: str, named: Callable[[Iterable[str]], frozenset[int]], labels:
 
 
 def can_be_shown(table: Table, attribute: str, requirements: Requirements) -> bool:
-    """Whether all rows together may be shown at some level, and a bound is left for anything that they have."""
+    """Return True if all rows together may be shown at some level, and some value keeps a bound below certainty."""
     demanded = requirements.about(attribute)
     if finest_level(table.cube, attribute, demanded) is None:
         return False

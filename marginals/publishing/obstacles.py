@@ -1,7 +1,6 @@
-"""What stands in the way of a release, in words: of an attribute, of a margin that must be published, of the whole policy.
+"""Obstacles to a release, in words: of an attribute, of a margin that must be published, of the policy itself.
 
-Values of the table are counted and not named. The smallest class of a margin, for its steward alone, names those that tell
-of nobody: a value that k rows have, or a number of at most three digits, such as an age. A rare text may be a name.
+Values of the table are counted and not named.
 """
 
 import json
@@ -10,9 +9,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from math import isfinite
+from operator import eq
 
 from checks.claims import MinCell
-from checks.classes import nonsensitive_part
 from checks.finding import Finding
 from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
@@ -34,7 +33,6 @@ _LISTED = 100_000
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
-_SHORT = re.compile(r"-?[0-9]{1,3}")
 
 
 def as_written(margin: Mapping[str, int]) -> str:
@@ -45,19 +43,14 @@ def as_written(margin: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Obstacles:
-    """What a policy refuses of a table. allows: the constraint of its search, which judges margins as it does."""
+    """Refusals of a policy, with reasons and remedies. allows: the constraint of the search."""
 
     table: Table
     requirements: Requirements
     allows: Constraint
 
-    @property
-    def k(self) -> int:
-        """Rows that every class must have."""
-        return self.requirements.class_size or 1
-
     def of_attribute(self, attribute: str, published: Sequence[Mask]) -> str:
-        """Why nothing is published of an attribute, and what to do. published: the margins that are."""
+        """The reason why an attribute is not published, and a remedy. published: the margins that are."""
         domain = self.table.domain
         hierarchy = domain.hierarchy(attribute)
         level = hierarchy.height - 1
@@ -69,12 +62,12 @@ class Obstacles:
                 return f"it would pass by itself, but not beside what is published: {together.reason}"
             return "it would pass, but the search ended without it; give it more time_limit, or name it in must_publish"
         is_sensitive, counts = attribute in self.table.sensitive, self.table.cube.counts(level_mask)
-        least = self.requirements.cell_size if is_sensitive else self.k
+        least = self.requirements.cell_size if is_sensitive else self.requirements.class_size
         if least is not None and counts.min(initial=least) < least:
-            whole = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
+            where = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
             of, rare = number_of(len(counts), "group" if level else "value"), int((counts < least).sum())
             have = f"{rare:,} of its {of} {'has' if rare == 1 else 'have'} fewer than {least:,} rows"
-            return f"{whole}{have}, the rarest {few(int(counts.min()))}; {_MERGING}"
+            return f"{where}{have}, the rarest {few(int(counts.min()))}; {_MERGING}"
         unmet = unmet_demands(self.table.cube.table(level_mask), self.requirements)
         return f"{'; '.join(unmet)}; weaken that, or leave the column out" if is_sensitive and unmet else refusal.reason
 
@@ -96,10 +89,8 @@ class Obstacles:
             chosen = {a: levels[a] for a in domain.margin(mask) if a not in fixed}
             passing = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
             instead = f"it would pass as {margin_in_words(passing, domain)}: {as_written(chosen)}"
-        classes = cube.table(nonsensitive_part(domain, mask, self.table.sensitive))
-        smallest = self._smallest(classes) if len(classes) and classes.counts.min() < self.k else ""
         why = "; ".join(unmet) or refusal.reason
-        return NothingPublishableError(f"{name} cannot be published: {why}; {instead}", smallest)
+        return NothingPublishableError(f"{name} cannot be published: {why}; {instead}")
 
     def _coarser(self, mask: Mask, fixed: Container[str]) -> Iterator[Mask]:
         domain = self.table.domain
@@ -109,24 +100,8 @@ class Obstacles:
             range(level, level + 1 if attribute in fixed else height + 1)
             for (attribute, level), height in zip(margin.items(), heights)
         ]
-        nodes = sorted(
-            islice(product(*ranges), _LISTED),
-            key=lambda node: (sum(level == height for level, height in zip(node, heights)), sum(node)),
-        )
-        masks = (domain.mask(dict(zip(margin, node))) for node in nodes[1:])
-        yield from (coarser for coarser in masks if coarser)
-
-    def _smallest(self, classes: ContingencyTable) -> str:
-        smallest = int(classes.counts.argmin())
-        values = []
-        for attribute, label in classes.labels(smallest).items():
-            level = classes.margin[attribute]
-            one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
-            rows = int(one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})[0])
-            tells_of_nobody = rows >= self.k or _SHORT.fullmatch(label)
-            rare = f"(a value of {few(rows)} rows)"
-            values.append(f"{attribute}={label if tells_of_nobody else rare}")
-        return f"The smallest class: {', '.join(values)}; {few(int(classes.counts[smallest]))} rows."
+        nodes = sorted(islice(product(*ranges), _LISTED), key=lambda node: (sum(map(eq, node, heights)), sum(node)))
+        yield from (domain.mask(dict(zip(margin, node))) for node in nodes[1:])
 
 
 def suppressed(table: Table) -> ContingencyTable:
@@ -135,14 +110,14 @@ def suppressed(table: Table) -> ContingencyTable:
 
 
 def no_single_table(tables: Iterable[ContingencyTable], requirements: Iterable[Requirements]) -> str:
-    """The sentence that not even these tables of all rows satisfy what is required of each, with what they fail."""
+    """The sentence that not even these suppressed tables satisfy their requirements, with the unmet demands."""
     unmet = dict.fromkeys(demand for pair in zip(tables, requirements) for demand in unmet_demands(*pair))
-    told = "no single table satisfies the policy, not even one with all quasi-identifiers suppressed"
-    return told + (f" ({'; '.join(unmet)})" if unmet else "")
+    failed = f" ({'; '.join(unmet)})" if unmet else ""
+    return f"no single table satisfies the policy, not even one with all quasi-identifiers suppressed{failed}"
 
 
 def unmet_demands(table: ContingencyTable, requirements: Requirements) -> list[str]:
-    """What a single table fails of the requirements, and by how much; empty where it satisfies them. No label is named."""
+    """The requirements that a single table fails, and by how much; no label is named."""
     sensitive = tuple(a for a in requirements.sensitive if a in table.margin)
     sizes = table.rolled_up({a: level for a, level in table.margin.items() if a not in sensitive}).counts
     people = requirements.rows_per_person or 1
@@ -178,10 +153,10 @@ def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> 
     reached = finding.worst_class.reached
     where = "all rows together" if classes == 1 else "the worst class"
     claim = next(claim for claim in requirements.diversity_claims if claim.parameters == finding.parameters)
-    said = ""
+    measured = ""
     if reached is not None and isfinite(reached):
         words = criterion_reached(claim.diversity, reached)
         whose = f"{', '.join(finding.worst_class.values)} " if finding.worst_class.values else ""
-        said = f": {whose}{words[:1].lower()}{words[1:]}"
+        measured = f": {whose}{words[:1].lower()}{words[1:]}"
     level = f" at level {claim.level}" if claim.level else ""
-    return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{said}'
+    return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{measured}'

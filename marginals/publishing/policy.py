@@ -1,7 +1,7 @@
-"""The policy of a release: what privacy it must keep, where the search starts, and how long it may take."""
+"""The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,7 @@ from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
-from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
+from marginals.named_rules import COUNTS, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.tables.attribute import MISSING, Harm
@@ -31,35 +31,32 @@ _NO_PROOF = (
 )
 
 CORRECTED = "corrected"
-"""The objective less what chance gains."""
+"""The objective that subtracts the gain of chance."""
 
 SENSITIVE_MARGINS = 3
-"""Tables, at most, that show one sensitive attribute, where nobody has said how many."""
+"""Default number of tables, at most, that show one sensitive attribute."""
 
 NO_DIVERSITY = "none"
-"""In place of a diversity: none is demanded, on purpose."""
+"""Value of `diversity` that demands none, on purpose."""
 
 PROPOSED = "public"
-"""The diversity that is proposed where nobody has demanded one."""
+"""The diversity that is proposed if nobody has demanded one."""
 
 BASES = ("auto", "best", "none")
-"""What a base can be called that is neither a file nor levels."""
+"""Names that `base` may have in place of levels."""
 
 GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str | Diversity]] | None
-"""What a policy demands of sensitive attributes: texts, or criteria, of all, or of each."""
+"""Demands on sensitive attributes: texts or criteria, one for all or one by attribute."""
 
 
-def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
+def _as_texts(demanded: Any) -> Any:
+    if isinstance(demanded, Mapping):
+        return {name: _as_texts(demand) for name, demand in demanded.items()}
+    if isinstance(demanded, list | tuple):
+        return [*map(_as_texts, demanded)]
     if isinstance(demanded, Diversity):
         require_readable(demanded)
         return str(demanded)
-    if isinstance(demanded, Mapping):
-        return {
-            name: [_as_texts(criterion) for criterion in demand]
-            if isinstance(demand, list | tuple)
-            else _as_texts(demand)  # type: ignore[arg-type]
-            for name, demand in demanded.items()
-        }
     return demanded
 
 
@@ -81,25 +78,28 @@ _MARGINS = Key(are(_is_margin), "be a list of margins such as { age = 1, sex = 0
 
 @dataclass(frozen=True)
 class Policy:
-    """What a release must satisfy, and how it is searched for; docs/config.md describes each key at length.
+    """Demands on a release and settings of the search for it; docs/config.md describes each key at length.
 
-    k_link, k_combinatorial, min_cell: rows, or people where the table says how many rows a person has. diversity: of
-    every sensitive attribute, "public" or "entropy:6"; or by attribute, {"job": "entropy:6", "diagnosis": ["entropy:6",
-    "none"]}, where a list has one for each level from 0; or a criterion itself. "none" demands none on purpose; where
-    nothing is said, nothing that is sensitive is published. base: the anonymized table that the collection must
-    contain, "best", "none", "auto" or a level for each attribute. start: "independence" or "nothing".
-    max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
-    must_publish, must_not_publish: margins that can or cannot be derived from published ones. alone: sensitive
-    attributes that have a table of their own only. wanted: a `Wanted` for each analysis. time_limit: seconds. rules:
-    named ones. turnover: "known" if readers know that people of a ledger come and go, else "unknown".
-    max_waiting: share of people who may wait for a later release. register: every diversity also holds of readers who
-    know the nonsensitive values of everybody. objective: "corrected" (the KL divergence and what chance gains),
-    "corrected:1" (twice that price), "kl", or what `models.search.objective_of` takes whose gains add up. strategy:
-    what `models.search.strategy_of` takes. further_tables: "pairs", at most so many, a list of the attributes of each,
-    or "none". no_small_certain: rows that no combination of nonsensitive values is certain to undercut beside them;
-    k_link by default, 1 for nothing. min_published_cell: as min_cell, of published counts alone. crossing_levels:
-    whether two tables may show two attributes at levels each finer than the other. Raises InputError or CriterionError
-    for values that make no sense.
+    - k_link, k_combinatorial, min_cell: rows, or people if the table says how many rows a person has.
+    - diversity: "public" or "entropy:6" for every sensitive attribute, or a criterion itself. {"job": "entropy:6"} demands
+      it by attribute; a list has one demand for each level from 0. "none" demands none on purpose. Without a word about it,
+      nothing that is sensitive is published.
+    - base: the anonymized table that the collection must contain, "best", "none", "auto" or a level for each attribute.
+    - start: "independence" or "nothing". strategy: as for `models.search.strategy_of`. time_limit: seconds.
+    - max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
+    - must_publish, must_not_publish: margins that must or must not be derivable from published ones.
+    - alone: sensitive attributes that stand in no table with others. wanted: a `Wanted` for each analysis.
+    - rules: named rules. register: every diversity also holds for readers who know the nonsensitive values of everybody.
+    - turnover: "known" if readers know that people of a ledger come and go, else "unknown". max_waiting: share of people who
+      may wait for a later release.
+    - objective: "corrected" (the KL divergence and the gain of chance), "corrected:1" (twice that price) or "kl". Others of
+      `models.search.objective_of` need gains that add up.
+    - further_tables: "pairs", at most so many, a list of the attributes of each, or "none". no_small_certain: beside them no
+      combination of nonsensitive values is certain to have fewer rows; k_link by default, 1 for nothing.
+    - min_published_cell: as min_cell, of published counts alone.
+    - crossing_levels: whether two tables may show two attributes at levels of which neither is the finer one.
+
+    Raises InputError or CriterionError for values that make no sense.
 
     >>> Policy(k_link=10, diversity="recursive:3,4", must_publish=[{"age": 1, "sex": 0}]).strategy
     'auto'
@@ -152,8 +152,8 @@ class Policy:
             raise InputError(str(error)) from None
         if not isinstance(objective, PenalizedDivergence):
             raise InputError(
-                f"the objective {name_of(self.objective)} is a rule for stopping a search, by which no release is the best; "
-                "take one whose gains add up, or a score of cliques"
+                f"the objective {name_of(self.objective)} only says when a search stops, not which release is the best. "
+                "Take one whose gains add up, or a score of cliques"
             )
         object.__setattr__(self, "rules", rules_of(self.rules))
         self._require_further()
@@ -180,9 +180,9 @@ class Policy:
             return
         if self.least("k_combinatorial") is not None:
             raise InputError(
-                f"k_combinatorial and further_tables do not go together: {_NO_PROOF}; for a proof set further_tables = "
-                f'"{NO_FURTHER}", for more pairs remove k_combinatorial and rules that demand it, and no_small_certain '
-                "takes its place"
+                f"k_combinatorial and further_tables do not go together: {_NO_PROOF}. For a proof set further_tables = "
+                f'"{NO_FURTHER}". For more pairs remove k_combinatorial and rules that demand it; no_small_certain takes '
+                "its place"
             )
         if self.least("k_link") is None:
             raise InputError(
@@ -192,18 +192,16 @@ class Policy:
 
     @property
     def further(self) -> FurtherWish | None:
-        """The further tables that are wanted; None for none."""
+        """The wanted further tables; None for none."""
         return FurtherWish.of(self.further_tables)
 
     @property
     def least_certain(self) -> int:
-        """The rows that a combination of nonsensitive values has at least, or may have for all that is certain; 1 where
-        nothing is demanded. As k_link demands of each class, where nobody said otherwise.
-        """
+        """No combination of nonsensitive values is certain to have fewer rows; k_link by default, 1 for no demand."""
         return 1 if self.further is None else self.no_small_certain or self.least("k_link") or 1
 
     def objective_for(self, table: Table) -> PenalizedDivergence:
-        """What the search minimizes, of people, where these can have several rows each."""
+        """The objective of the search for as many people as the table has."""
         people = table.rows / (table.most_rows_of_a_person or 1)
         objective = additive(objective_of(self.objective, max(people, 1.0)))
         assert isinstance(objective, PenalizedDivergence)  # looked at when the policy was made
@@ -225,7 +223,7 @@ class Policy:
         return tuple(map(Wanted.of, self.wanted))
 
     def diversities(self, sensitive: Sequence[str]) -> tuple[MaxentDiversity, ...]:
-        """What the policy demands of these sensitive attributes. Raises CriterionError for another one."""
+        """The claims about these sensitive attributes. Raises CriterionError for a demand on another one."""
         is_one = isinstance(self.diversity, str) and self.diversity != NO_DIVERSITY
         of_each = [parse_diversity(str(self.diversity))] if is_one else []
         if not sensitive and (of_each or self.diversity not in (None, NO_DIVERSITY)):
@@ -236,32 +234,25 @@ class Policy:
         return tuple(dict.fromkeys(demanded))
 
     def silent_on(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """Those sensitive attributes of which no diversity is demanded, and not said either that none is."""
+        """The sensitive attributes without any word about diversity."""
         if self.diversity == NO_DIVERSITY:
             return ()
         named = self.diversity if isinstance(self.diversity, Mapping) else ()
         return tuple(attribute for attribute in self.undemanded(sensitive) if attribute not in named)
 
     def undemanded(self, sensitive: Sequence[str]) -> tuple[str, ...]:
-        """Those sensitive attributes of which no diversity is demanded, on purpose or not."""
+        """The sensitive attributes without a demanded diversity, on purpose or not."""
         demanded = {claim.sensitive for claim in self.diversities(sensitive)} if sensitive else ()
         return tuple(attribute for attribute in sensitive if attribute not in demanded)
-
-    @property
-    def _demands(self) -> Iterator[Demand]:
-        return (demand for rule in self.named_rules for demand in rule.demands)
 
     def least(self, key: str) -> int | None:
         """The largest count that the policy or one of its rules demands under a key, such as "min_cell"."""
         setting = getattr(self, key)
-        ruled = [demand.value for demand in self._demands if demand.key == key]
+        ruled = [demand.value for rule in self.named_rules for demand in rule.demands if demand.key == key]
         return max([*ruled, *([] if setting is None else [setting])], default=None)
 
     def requirements_of(self, table: Table) -> Requirements:
-        """What a collection of a table's margins must satisfy.
-
-        Raises as `requirements` does, and InputError for a distance that the values of the table do not have.
-        """
+        """The requirements on margins of a table. Raises InputError for a distance that its values do not have."""
         requirements = self.requirements(
             table.sensitive, table.most_rows_of_a_person, table.counts_missing, table.harm, table
         )
@@ -277,12 +268,11 @@ class Policy:
         harm: Mapping[str, Harm] = MappingProxyType({}),
         table: Table | None = None,
     ) -> Requirements:
-        """What a collection must satisfy, for a table with these sensitive attributes.
+        """The requirements on a collection of margins, for a table with these sensitive attributes.
 
-        rows_per_person: how many rows a person has at most, so that it is about people; None where it is about rows.
-        counts_missing: attributes with the value "missing", which is no sensitive value: diversity is then demanded of those
-        whose value is known. harm: what is known to harm; its bounds stand in place of those of "public" and its like.
-        table: gives what depends on how many rows have a value.
+        rows_per_person: rows of a person, at most, if demands count people. counts_missing: attributes with the value
+        "missing", which is no sensitive value, so that diversity leaves it out. harm: harmful values with their bounds,
+        which replace those of presets. table: gives the shares of values.
         """
         k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
         demanded = tuple(
@@ -318,22 +308,25 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
     where = f"the diversity {str(claim.diversity)!r} of {name!r}"
     if claim.distance == "hierarchical" and name in table.fitted:
         raise InputError(
-            f"{where} is about the levels of its hierarchy, and those are fitted to the counts: give it a hierarchy or "
-            f'intervals with ladder = "given", or write t-closeness without "hierarchical"'
+            f"{where} is about levels that are fitted to the counts: give it a hierarchy or intervals with "
+            'ladder = "given", or write t-closeness without "hierarchical"'
         )
     if claim.distance != "ordered":
         return
-    known = [code for code, label in enumerate(hierarchy.labels[0]) if label not in claim.left_out]
-    judged = hierarchy.restricted_to(known) if known else hierarchy
-    if judged.order_among(0, range(judged.size(0))) is None:
+    present = [code for code, label in enumerate(hierarchy.labels[0]) if label not in claim.left_out]
+    if present:
+        hierarchy = hierarchy.restricted_to(present)
+    crossed = [
+        level for level in range(hierarchy.height) if hierarchy.order_among(level, range(hierarchy.size(level))) is None
+    ]
+    if crossed[:1] == [0]:
         raise InputError(
-            f"{where} needs values that lie in an order, and these are not all numbers, dates or bands of numbers: list "
-            f'them under [attributes.{name}], lowest first, order = ["mild", "severe"] (in a frame an ordered category), or '
-            'write t-closeness without "ordered"'
+            f"{where} needs ordered values, and these are not all numbers, dates or bands of numbers. List them, lowest "
+            f'first, as order = ["mild", "severe"] under [attributes.{name}] (in a frame an ordered category), or write '
+            't-closeness without "ordered"'
         )
-    crossed = (level for level in range(judged.height) if judged.order_among(level, range(judged.size(level))) is None)
-    if (level := next(crossed, None)) is not None:
+    if crossed:
         raise InputError(
-            f"{where} needs levels that keep the order of the values, and level {level} puts values together that others "
-            f'lie between: change the hierarchy of {name!r}, or write t-closeness without "ordered"'
+            f"{where} needs levels that keep the order of the values, and level {crossed[0]} merges values that are not "
+            f'neighbours. Change the hierarchy of {name!r}, or write t-closeness without "ordered"'
         )

@@ -1,4 +1,4 @@
-"""Everybody whom the rows of a single table could be about, and what is demanded of a sample of them."""
+"""The population of a single table, and demands on a sample of it."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -31,10 +31,10 @@ SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as [
 
 @dataclass(frozen=True)
 class Population(Settings):
-    """Everybody, one row a person, by the quasi-identifiers of a table, and what is demanded of a sample of them.
+    """A population, one row a person, and demands on a sample of it.
 
-    people: with the quasi-identifiers of the table as attributes. k_map: people who could be meant by each row, at least.
-    delta_presence: between which two shares the probability of being in the table must be for everybody.
+    people: a table with the quasi-identifiers of the sample as attributes. k_map: people who may belong to each row, at
+    least. delta_presence: the least and the largest probability of being in the sample, for everybody.
 
     >>> import marginals
     >>> from marginals.example import table
@@ -55,9 +55,9 @@ class Population(Settings):
 
     @classmethod
     def read(cls, path: str | Path, like: TableSource, **demands: Any) -> "Population":
-        """From a file with the columns of the quasi-identifiers of a table, read as that is. Raises InputError.
+        """Read a file with the quasi-identifiers of a table as its columns. Raises InputError.
 
-        demands: as of a population.
+        demands: k_map and delta_presence.
         """
         used = {name: a for name, a in like.attributes.items() if a.role is Role.QUASI_IDENTIFIER}
         for name, attribute in used.items():
@@ -71,7 +71,7 @@ class Population(Settings):
         return cls(source.table(1), **demands)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
-        """Of each combination in a table or the population, the rows and the people, those of the table (classes) first.
+        """Rows and people of each combination in the classes of a table or in the population, classes first.
 
         Raises InputError for an attribute that the population lacks, or a level that its hierarchy does not have.
         """
@@ -87,7 +87,7 @@ class Population(Settings):
         return sizes, persons
 
     def findings(self, classes: ContingencyTable) -> tuple[Finding, ...]:
-        """On what is demanded of the classes of a table."""
+        """Judge the classes of a table by the demands."""
         sizes, people = self.sizes(classes)
         span = slice(len(classes))
         result = [] if self.k_map is None else [k_map(sizes[span], people[span], self.k_map)]

@@ -1,4 +1,4 @@
-"""Publishing: from a table and a policy to the release that keeps the most of the data."""
+"""Publishing: the release of a table that preserves the most of its data under a policy."""
 
 import json
 from collections.abc import Collection as AnyCollection
@@ -24,7 +24,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation, Ledger
 from marginals.published_values import Part
 from marginals.publishing.dependent import could_be_shown, require_independent
-from marginals.publishing.further import further_tables_beside, proven_beside, require_further
+from marginals.publishing.further import chosen_tables, proven_tables, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
@@ -44,10 +44,10 @@ from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """What publishing gives: what goes out, what stays in, and what the ledger keeps.
+    """Result of publishing: a release, a report for its steward, and an entry for the ledger.
 
-    release: for everybody. steward: what does not follow from the published marginals, for the steward of the table alone.
-    entry: of a release that was made for a ledger, what enters it there when it is written.
+    release: for everybody. steward: facts that do not follow from the published marginals, for the steward of the table
+    alone. entry: the ledger's entry, made when the release is written; None without a ledger.
 
     >>> from marginals.example import publication
     >>> publication
@@ -62,10 +62,10 @@ class Publication:
         return f"Publication({self.release})"
 
     def write(self, path: str | Path, sign: str | Path | SecretKey | None = None) -> "Publication":
-        """Write the release as a bundle, all of it or nothing, and enter it in the ledger that it was made for, if any.
+        """Write the release as a bundle, all of it or nothing, and enter it in its ledger, if it has one.
 
-        Returns the publication with the folder of its release. sign: as of `Release.write`, which writes no release of a
-        ledger. The steward's report is written by itself, to a file that is not for publication. Raises InputError.
+        Returns the publication with the folder of its release. sign: as for `Release.write`. The steward's report is written
+        separately, to a file that is not for publication. Raises InputError.
 
         >>> from marginals.example import publication
         >>> from tempfile import TemporaryDirectory
@@ -79,9 +79,9 @@ class Publication:
 
 
 class _LedgerRelease(Release):
-    """A release that is out only when its ledger says so."""
+    """A release of a ledger; only its publication may write it."""
 
-    def write(self, path: str | Path, sign: str | Path | None = None) -> Release:  # noqa: ARG002 - as of any release
+    def write(self, path: str | Path, sign: str | Path | None = None) -> Release:  # noqa: ARG002 - the same parameters as any release
         raise InputError(
             "a release of a ledger is written by its publication, which enters it: publication.write(path)"
         )
@@ -95,15 +95,16 @@ def publish(
     seconds: Seconds = None,
     ledger: str | Path | None = None,
 ) -> Publication:
-    """The best release of a table that the policy's strategy finds, and beside it what its steward alone may know.
+    """Publish the best release of a table that the policy's strategy finds, with a report for its steward.
 
-    title: what its report and its descriptor call it, or its imprint. The release is verified by its marginals alone before
-    it is given back, whatever time that takes. seconds: until then, instead of the policy's `time_limit`; half of it is for
-    the search. ledger:
-    private folder of what is out of this table, made when it is missing; the release shows as much of what changed since
-    the last one as is safe beside all of them. Raises NothingPublishableError when no collection satisfies the policy or the
-    one found is not proven to, InputError when the policy does not fit the table, or demands no privacy, or no diversity of
-    what is sensitive, CriterionError for a diversity that no reader could read back.
+    title: of report and descriptor, or an imprint. seconds: time for everything before the last verification, instead of the
+    policy's `time_limit`; half of it is for the search. The last verification, from the published marginals alone, is never
+    cut. ledger: private folder with the earlier releases of this table, made if it is missing. The release shows as much of
+    the changes as is safe together with them.
+
+    Raises NothingPublishableError if no collection satisfies the policy, or the claims of the best one are not proven.
+    Raises InputError if the policy does not fit the table, demands no privacy, or no diversity of a sensitive attribute.
+    Raises CriterionError for a diversity that no reader could read back.
 
     >>> from marginals.example import table
     >>> publish(table, Policy(k_link=4, diversity="distinct:2")).release
@@ -113,39 +114,38 @@ def publish(
     require_function(progress, "progress", PROGRESS)
     require(title, str | Imprint, "title", 'a line of text, or marginals.Imprint("A census", "City of Ulm")')
     imprint = NO_IMPRINT if isinstance(title, str) else title
-    called = Imprint(title).title if isinstance(title, str) else title.title
+    heading = Imprint(title).title if isinstance(title, str) else title.title
     deadline = within(seconds)
     choosing = deadline if deadline.at < inf else Deadline.after(policy.time_limit, SEARCH_CLOCK)
     prepared = prepare(table, policy, progress, ledger)
 
     def released(further: tuple[Mask, ...]) -> BundleContent:
-        cliques = search.result.cliques
-        named = released_names(prepared, prepared.shown, (*cliques, *further))
-        return replace(content(prepared, cliques, named, called, further), imprint=imprint)
+        published = content(prepared, prepared.visible, search.result.cliques, heading, further)
+        return replace(published, imprint=imprint)
 
     while True:
         search = searched(prepared, deadline, progress)
-        beside = further_tables_beside(prepared, search, choosing, progress)
-        further = () if beside is None else beside.masks
-        published = released(further)
-        collection = Collection.of(prepared.shown.cube, (*search.result.cliques, *further))
+        further = chosen_tables(prepared, search, choosing, progress)
+        masks = () if further is None else further.masks
+        published = released(masks)
+        collection = Collection.of(prepared.visible.cube, (*search.result.cliques, *masks))
         if not (opened := opened_pairs(prepared, collection, published)):
             break
         prepared = narrowed(prepared, search, opened)
-    if beside is not None:
-        beside, published = proven_beside(beside, released, choosing, progress)
+    if further is not None:
+        further, published = proven_tables(further, released, choosing, progress)
     progress(VERIFYING, 0, 0)
-    if beside is not None and set() < _open_claims(published) <= _OF_ALL_TABLES:
-        beside = replace(beside, tables=(), left_out=(*beside.left_out, *beside.tables))
+    if further is not None and set() < _open_claims(published) <= _OF_ALL_TABLES:
+        further = replace(further, tables=(), left_out=(*further.left_out, *further.tables))
         published = released(())
     verify(prepared, published, search)
-    steward = steward_report(prepared, published, search, beside, deadline)
+    steward = steward_report(prepared, published, search, further, deadline)
     if prepared.series is None:
         return Publication(Release(published), steward)
     series, cliques = prepared.series, search.result.cliques
     series.require_safe(cliques)
     waiting = series.after(cliques, policy.seed)
-    named = released_names(prepared, prepared.shown, cliques)  # which all later releases keep
+    named = released_names(prepared, prepared.visible, cliques)  # which all later releases keep
     hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
@@ -161,9 +161,9 @@ def _open_claims(published: BundleContent) -> set[str]:
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
-    """A table with what the policy demands of its release, and what earlier releases leave of it.
+    """Prepare a table for the search: its requirements, and its part that earlier releases leave publishable.
 
-    Raises InputError, CriterionError and NothingPublishableError for what no search can mend.
+    Raises InputError, CriterionError and NothingPublishableError for obstacles that no search can remove.
     """
     if policy.register:
         _require_one_look(table, ledger)
@@ -189,51 +189,25 @@ def _require_one_look(table: Table, ledger: str | Path | None) -> None:
     what = "register = true is about readers who know the nonsensitive values of everybody"
     if table.rows_per_person not in (None, 1):
         raise InputError(
-            f'{what}, and these cannot be judged where a person can have several rows; set one_row = "first" in [data], or '
-            "remove the line register = true"
+            f'{what}. It cannot be judged if a person can have several rows; set one_row = "first" in [data], or remove '
+            "the line register = true"
         )
     if ledger is not None:
         raise InputError(
-            f"{what}, and these cannot be judged beside a ledger, where people are in several releases; remove the line "
+            f"{what}. It cannot be judged beside a ledger, where people are in several releases; remove the line "
             "register = true, or publish without --ledger"
         )
 
 
-def content(
-    prepared: Prepared,
-    core: Sequence[Mask],
-    named: Mapping[str, NamedLevels],
-    title: str,
-    further: Sequence[Mask] = (),
-) -> BundleContent:
-    """What a release of some margins tells: a function of the marginals of those who are shown. named: as released.
-
-    No deadline ends its verification. Raises InputError where the condition of a part would read otherwise beside the
-    published labels.
-    """
-    part = "" if prepared.shown.part is None else prepared.shown.part.where.text
-    published = _content(prepared, prepared.shown, core, named, title, further)
-    published = replace(published, turnover_known=prepared.policy.turnover == KNOWN, where=part)
-    for table in published.collection.tables if part else ():
-        if (name := Part(part).excluding(table)) is not None:
-            raise InputError(
-                f"the condition {part!r} would read otherwise beside the published values of {name!r}; write labels "
-                "between quotes"
-            )
-    return published
-
-
 def verify(prepared: Prepared, published: BundleContent, search: Search) -> None:
-    """Raise NothingPublishableError unless every claim of a release is proven, as its readers would.
+    """Raise NothingPublishableError unless readers could prove every claim of a release.
 
-    Of a part everybody is judged too: in the ledger they are entered as if all were shown.
+    With a part, the release of all people is verified too, because the ledger enters everybody.
     """
-    judged = [published]
-    if prepared.shown is not prepared.table:
-        cliques = search.result.cliques  # beside a ledger there are no further tables
-        named = released_names(prepared, prepared.table, cliques)
-        judged.append(_content(prepared, prepared.table, cliques, named, published.title))
-    findings = [finding for judgement in judged for finding in judgement.verify().checks]
+    contents = [published]
+    if prepared.visible is not prepared.table:
+        contents.append(content(prepared, prepared.table, search.result.cliques, published.title))  # of a ledger
+    findings = [finding for checked in contents for finding in checked.verify().checks]
     findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
     for finding in [*findings, *search.register]:
         if not finding.holds:
@@ -248,8 +222,8 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
     if not requirements.claims:
         raise InputError(
-            "the policy demands no privacy, so the table itself would be published; set k_link, k_combinatorial, "
-            "min_cell, diversity or rules (in a config under [privacy]), such as k_link = 10"
+            "the policy demands no privacy, so the table itself would be published. Set k_link = 10, or another of "
+            "k_combinatorial, min_cell, diversity and rules (in a config under [privacy])"
         )
     for claim in requirements.diversity_claims:
         require_readable(claim.diversity)
@@ -261,10 +235,9 @@ def _require_publishable(policy: Policy, requirements: Requirements, ledger: str
 
 
 def require_demanded(table: Table, policy: Policy) -> None:
-    """Raise InputError where a release could show a sensitive attribute of which no diversity is demanded.
+    """Raise InputError if a release could show a sensitive attribute without a demanded diversity.
 
-    Readers could then conclude its value for single people, and nothing would be checked of that. Whoever wants it says
-    so: diversity = "none".
+    Readers could then conclude its value for single people, and no check would notice. diversity = "none" allows it.
     """
     silent = [name for name in policy.silent_on(table.sensitive) if could_be_shown(table, policy, name)]
     if not silent:
@@ -279,7 +252,7 @@ def require_demanded(table: Table, policy: Policy) -> None:
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:
-    # a criterion about base values that a release keeps to itself is judged without them
+    # a criterion about base values that a release does not list is judged without them
     hidden = [name for name in table.sensitive if name not in table.public]
     private = [repr(name) for name in hidden if table.domain.hierarchy(name).height > 1]
     demanded = policy.diversities(table.sensitive)
@@ -301,69 +274,77 @@ def _derived_hint(published: BundleContent, finding: Finding) -> str:
     )
 
 
-def _judged_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
-    # besides the finest published ones; of values that are as far apart as they must be generalized to merge, all
-    judged: dict[str, set[int]] = {}
+def _claimed_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
+    # coarser levels than the finest published one: of the claim itself, or all if they define its distances
+    claimed: dict[str, set[int]] = {}
     for claim in requirements.diversity_claims:
-        levels = judged.setdefault(claim.sensitive, set())
+        levels = claimed.setdefault(claim.sensitive, set())
         levels |= {claim.level} if claim.level else set()
         if claim.distance == "hierarchical":
             levels |= set(range(1, domain.hierarchy(claim.sensitive).height))
-    return judged
+    return claimed
 
 
-def _content(
+def content(
     prepared: Prepared,
     table: Table,
-    margins: Sequence[Mask],
-    named: Mapping[str, NamedLevels],
+    core: tuple[Mask, ...],
     title: str,
-    further: Sequence[Mask] = (),
+    further: tuple[Mask, ...] = (),
 ) -> BundleContent:
-    chosen = Collection.of(table.cube, (*margins, *further))
-    judged = _judged_levels(prepared.requirements, table.domain)
-    marginals = releasable(chosen, table.public, judged, named)
-    told = _levels_told(chosen, table.public, judged, named)
+    """Content of a release of some margins, a function of these marginals alone. table: all people, or those shown.
 
-    def anew(mask: Mask) -> Mask:
+    Raises InputError if the condition of a part would have another meaning with the published labels.
+    """
+    chosen, named = Collection.of(table.cube, (*core, *further)), released_names(prepared, table, (*core, *further))
+    claimed = _claimed_levels(prepared.requirements, table.domain)
+    levels = _published_levels(chosen, table.public, claimed, named)
+    marginals = releasable(chosen, table.public, claimed, named)
+
+    def renumbered(mask: Mask) -> Mask:
         margin = table.domain.margin(mask)
-        return marginals.domain.mask({a: told[a].index(level) if a in told else level for a, level in margin.items()})
+        return marginals.domain.mask({a: levels[a].index(at) if a in levels else at for a, at in margin.items()})
 
-    core = Collection.of(marginals.cube, map(anew, margins))
-    in_order = [(name, named[name]) for name in marginals.domain.attributes if name in named]
-
-    def known(claim: Claim) -> Claim:
+    def leaving_out_missing(claim: Claim) -> Claim:
         if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
             return claim.leaving_out(MISSING)
         return claim
 
-    def stated(claim: Claim) -> Claim:
-        if not isinstance(claim, AttributeClaim) or (claim.about in table.public and claim.about not in named):
+    def at_published_level(claim: Claim) -> Claim:
+        if not isinstance(claim, AttributeClaim) or claim.about not in levels:
             return claim
-        levels = released_levels(chosen, claim.about, judged.get(claim.about, ()))
-        if claim.about in table.public:
-            levels = whole_levels(levels)
-        return claim.stated_on(chosen, levels.index(claim.level) if claim.level in levels else 0)
+        published = levels[claim.about]
+        return claim.stated_on(chosen, published.index(claim.level) if claim.level in published else 0)
 
-    def based(claim: Claim) -> Claim:
-        return claim.based_on(core, table.sensitive) if isinstance(claim, Register) else claim
-
-    return BundleContent(
-        core,
+    collection = Collection.of(marginals.cube, map(renumbered, core))
+    claims = map(at_published_level, _about_what_is_shown(prepared.requirements.claims, chosen))
+    result = BundleContent(
+        collection,
         table.roles,
-        tuple(based(stated(claim)) for claim in _about_what_is_shown(prepared.requirements.claims, chosen)),
+        tuple(c.based_on(collection, table.sensitive) if isinstance(c, Register) else c for c in claims),
         title,
         rows_per_person=table.rows_per_person,
         one_row=table.one_row,
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(
-            rule.applied(tuple(filter(chosen.shows, table.sensitive))).stating(known).stating(stated)
+            rule.applied(tuple(filter(chosen.shows, table.sensitive)))
+            .stating(leaving_out_missing)
+            .stating(at_published_level)
             for rule in prepared.policy.named_rules
         ),
-        labels={name: dict(naming.occurring) for name, naming in in_order if naming.occurring},
+        labels={a: dict(named[a].occurring) for a in marginals.domain.attributes if a in named and named[a].occurring},
         impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
-        further=tuple(map(anew, further)),
+        further=tuple(map(renumbered, further)),
+        turnover_known=prepared.policy.turnover == KNOWN,
+        where="" if table.part is None else table.part.where.text,
     )
+    for counts in result.collection.tables if result.where else ():
+        if (name := Part(result.where).excluding(counts)) is not None:
+            raise InputError(
+                f"the condition {result.where!r} would read otherwise beside the published values of {name!r}; write labels "
+                "between quotes"
+            )
+    return result
 
 
 def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequence[Claim]:
@@ -378,67 +359,56 @@ def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) 
     return table.names(finest, prepared.requirements.least_count)
 
 
-# What a release may tell of a collection: its marginals, and no label that none of them counts.
+# A release has the marginals of a collection, and no label that none of them counts.
 #
-# Hierarchies could tell which rare base values a table has. So a release has the values at the finest published level that
-# have rows, and of the levels above those that some marginal shows. Where labels are public, all of a hierarchy is told, but
-# of levels that were fitted to the rows those alone that margins show.
+# Hierarchies could reveal which rare base values a table has. So a release lists the values with rows at the finest
+# published level, and of the coarser levels those that some marginal shows. If labels are public, the complete hierarchy is
+# listed, but levels that were fitted to the rows only if margins show them.
 
 
 def releasable(
     collection: Collection,
     public: AnyCollection[str],
-    judged: Mapping[str, AnyCollection[int]] | None = None,
+    claimed: Mapping[str, AnyCollection[int]] | None = None,
     named: Mapping[str, NamedLevels] | None = None,
 ) -> Collection:
-    """The same marginals over a domain that tells nothing else. public: attributes whose whole hierarchies may be told.
+    """The same marginals over a domain that reveals nothing else; levels are renumbered.
 
-    judged: coarser levels that a claim is about, which are told too. named: names of groups. Levels are numbered anew.
+    public: attributes with public hierarchies. claimed: coarser levels that a claim is about, which are published too.
+    named: names of groups.
     """
     named = named or {}
-    levels = _levels_told(collection, public, judged or {}, named)
+    levels = _published_levels(collection, public, claimed or {}, named)
     hierarchies = {}
     for name, hierarchy in collection.domain.items():
-        if name in public and name in levels:
+        if name not in levels:
+            hierarchies[name] = hierarchy
+        elif name in public:
             hierarchies[name] = named[name].hierarchy.over_levels(levels[name], range(hierarchy.size(0)))
         else:
-            told = named.get(name)
-            hierarchies[name] = _counted_part(collection, name, levels[name], told) if name in levels else hierarchy
+            hierarchies[name] = _counted_part(collection, name, levels[name], named.get(name))
     domain = Domain.of(hierarchies)
-    labels = {name: told.hierarchy for name, told in named.items()}
-    tables = [_renumbered(table, domain, levels, labels) for table in collection.tables]
+    tables = [_renumbered(table, domain, levels, named) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
-def _levels_told(
+def _published_levels(
     collection: Collection,
     public: AnyCollection[str],
-    judged: Mapping[str, AnyCollection[int]],
+    claimed: Mapping[str, AnyCollection[int]],
     named: Mapping[str, NamedLevels],
 ) -> dict[str, list[int]]:
-    levels = {
-        name: released_levels(collection, name, judged.get(name, ()))
-        for name in collection.domain.attributes
-        if name not in public or name in named
-    }
-    return {name: whole_levels(told) if name in public else told for name, told in levels.items()}
+    """The levels of each attribute without a public hierarchy, or with names: those of margins and coarser claimed ones."""
+    levels = {}
+    for name in collection.domain.attributes:
+        if name not in public or name in named:
+            published = {margin[name] for margin in collection.margins if name in margin}
+            published |= {level for level in claimed.get(name, ()) if level > min(published, default=level)}
+            levels[name] = sorted(published | {0} if name in public else published)
+    return levels
 
 
-def released_levels(collection: Collection, attribute: str, judged: AnyCollection[int] = ()) -> list[int]:
-    """The levels below `*` at which some margin shows an attribute, and coarser ones that are judged; ascending."""
-    published_levels = {margin[attribute] for margin in collection.margins if attribute in margin}
-    return sorted(published_levels | {level for level in judged if level > min(published_levels, default=level)})
-
-
-def whole_levels(levels: list[int]) -> list[int]:
-    """These levels, and the base values."""
-    return sorted({0, *levels})
-
-
-def _counted_part(
-    collection: Collection, attribute: str, levels: list[int], named: NamedLevels | None = None
-) -> Hierarchy:
-    # named: their names, and the order of those at the finest level, where they are named anew
+def _counted_part(collection: Collection, attribute: str, levels: list[int], named: NamedLevels | None) -> Hierarchy:
     hierarchy = collection.domain.hierarchy(attribute)
     if not levels:
         return hierarchy.over_levels([], [])
@@ -449,19 +419,18 @@ def _counted_part(
     part_labels = [named.hierarchy.labels[levels[0]][code] for code in named.order if code in has_rows]
     part = named.hierarchy.over_levels(levels, counted)
     paths = {path[0]: path for path in part.rows()}
-    listed = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)
-    return listed if part.order is None else listed.ordered_by([part.labels[0][code] for code in part.order])
+    reordered = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)
+    return reordered if part.order is None else reordered.ordered_by([part.labels[0][code] for code in part.order])
 
 
 def _renumbered(
-    table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]], labels: Mapping[str, Hierarchy]
+    table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]], named: Mapping[str, NamedLevels]
 ) -> ContingencyTable:
-    # levels: of each attribute that has new ones, the old ones in order; labels: hierarchies with new names
     margin, codes = {}, {}
     for attribute, column in zip(table.attributes, table.codes):
         old = table.margin[attribute]
         margin[attribute] = levels[attribute].index(old) if attribute in levels else old
-        named = labels.get(attribute, table.domain.hierarchy(attribute)).labels[old]
-        new = [domain.hierarchy(attribute).code(label, margin[attribute]) for label in named]
+        hierarchy = named[attribute].hierarchy if attribute in named else table.domain.hierarchy(attribute)
+        new = [domain.hierarchy(attribute).code(label, margin[attribute]) for label in hierarchy.labels[old]]
         codes[attribute] = np.array([-1 if code is None else code for code in new])[column]
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)

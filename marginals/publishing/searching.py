@@ -1,4 +1,4 @@
-"""Searching: from a table and a policy to the collection of margins that keeps the most of the data."""
+"""Searching: the collection of margins that preserves the most of a table's data under a policy."""
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
@@ -10,6 +10,7 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
+from marginals.arguments import require_names
 from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation
@@ -36,59 +37,57 @@ from models.tables.hierarchy import Domain, Mask
 
 # The anonymized table that a collection must contain, and from which its search starts.
 #
-# A table of several sensitive attributes can seldom be diverse, as each is judged within every value of the others (MKGV07
-# Def. 4.6). So each has a table of its own, with the same quasi-identifiers at the same levels. Together these are as
-# private as each by itself (KG06 Prop. 7.3). A sensitive attribute stands there at the finest level that all rows allow.
+# A table of several sensitive attributes can seldom be diverse, because each must be diverse within every value of the
+# others (MKGV07 Def. 4.6). So each sensitive attribute gets a separate base table, with the same quasi-identifiers at the
+# same levels. Together these are as private as one of them (KG06 Prop. 7.3). The sensitive attribute stands there at the
+# finest level that all rows allow.
 
 
 def _chosen_base(wish: "_Wish", levels: Mapping[str, int]) -> tuple[Mask, ...]:
     table, requirements = wish.table, wish.requirements
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
-    whole = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, whole, sensitive_levels(table, requirements), wish.policy.alone)
+    require_names(levels, "base", table.quasi_identifiers, "quasi-identifier")
+    levels = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
+    masks = _masks(table, levels, sensitive_levels(table, requirements), wish.policy.alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
-            name = f"the base table {as_written(whole)}{with_sensitive}"
+            name = f"the base table {as_written(levels)}{with_sensitive}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).helped_by(base={})
     return masks
 
 
 _NODES_A_SECOND = 200_000
-"""Of a lattice, at most, where it must be gone through in so many seconds."""
+"""Largest size of a lattice that is searched within a time limit, per second of it."""
 
 _FEW_NODES = 10_000
-"""Of a lattice that is tried all the same."""
+"""Size of a lattice that is searched whatever the limit."""
 
 
 def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]:
-    """Of each sensitive attribute the finest level at which all rows together may be shown.
+    """The finest level of each sensitive attribute at which all rows together may be shown.
 
-    Raises NothingPublishableError where not even all quasi-identifiers suppressed make tables that may be published.
+    Raises NothingPublishableError if not even tables with all quasi-identifiers suppressed may be published.
     """
     parts = _parts(table, requirements)
     levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
-    shown_levels = {name: level for name, level in levels.items() if level is not None}
-    if len(shown_levels) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
-        return shown_levels
-    is_too_small = any(part.class_size is not None and part.class_size > table.rows for part in parts)
-    if is_too_small:
-        advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
-    else:
-        advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
-    remedies: dict[str, dict[str, str]] = {} if is_too_small else {"base": {}}
-    suppressed_tables = map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0)))
-    why = no_single_table(suppressed_tables, parts)
-    raise NothingPublishableError(f"{why}; {advice}").helped_by(**remedies)
+    possible = {name: level for name, level in levels.items() if level is not None}
+    if len(possible) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
+        return possible
+    why = no_single_table(map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0))), parts)
+    if any((part.class_size or 0) > table.rows for part in parts):
+        raise NothingPublishableError(
+            f"{why}; demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
+        )
+    raise NothingPublishableError(
+        f'{why}; lower the requirement, or set base.table = "none" to publish smaller tables only'
+    ).helped_by(base={})
 
 
 def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
     """The minimal base that is best by the objective.
 
-    Raises NothingPublishableError where there is none, InputError for more ways to generalize than can be looked at.
+    Raises NothingPublishableError if there is none, InputError if there are too many ways to generalize.
     """
     table, requirements, problem = wish.table, wish.requirements, wish.free
     parts, levels_of_sensitive = _parts(table, requirements), sensitive_levels(table, requirements)
@@ -99,12 +98,14 @@ def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
     def passes(levels: Mapping[str, int]) -> bool:
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(base(levels), parts))
 
-    def settled(done: int, nodes: int) -> None:
+    def show(done: int, nodes: int) -> None:
         deadline.check()
         wish.progress("minimal tables", done, nodes)
 
-    minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, settled)
-    return base(min(minimal, key=lambda each: (problem.value(problem.position(base(each))), tuple(each.values()))))
+    minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, show)
+    return base(
+        min(minimal, key=lambda levels: (problem.value(problem.position(base(levels))), tuple(levels.values())))
+    )
 
 
 def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
@@ -112,53 +113,52 @@ def _parts(table: Table, requirements: Requirements) -> list[Requirements]:
 
 
 def _masks(
-    table: Table, levels: Mapping[str, int], of_sensitive: Mapping[str, int], alone: AnyCollection[str] = ()
+    table: Table, levels: Mapping[str, int], of_sensitive: Mapping[str, int], separate: AnyCollection[str] = ()
 ) -> tuple[Mask, ...]:
     public = table.domain.mask(levels)
     level_masks = {name: table.domain.mask({name: level}) for name, level in of_sensitive.items()}
-    return tuple(mask if name in alone else public | mask for name, mask in level_masks.items()) or (public,)
+    return tuple(mask if name in separate else public | mask for name, mask in level_masks.items()) or (public,)
 
 
 _OF_THE_SEARCH, _FOR_THE_BOUND = 1 / 10, 0.5
-"""Share of the time that a search took, and seconds at least, that a bound may take beyond the time limit. If the lattice is
-too large to be laid out, it may take no more than that in any case."""
+"""Time of a bound beyond the time limit: this share of the time of the search, or these seconds if they are more. If the
+lattice is too large to be laid out, this is also the most that a bound may take in any case."""
 
 _TIE = 1e-11
-"""Nats. A release must be better by more than this to be taken instead of one with the base table."""
+"""Nats by which a release must be better to be preferred to one with the base table."""
 
 Progress = Callable[[str, int, int], None]
-"""Told what is being done, how much of it is done, and how much there is (0: unknown)."""
-
+"""Function of a task, its units done, and its units in all (0: unknown)."""
 
 PROGRESS = "a function of a task, how much is done and how much there is: lambda task, done, total: None"
-"""What to give for it."""
+"""Right argument for `progress`, as errors name it."""
 
 
 def no_progress(task: str, done: int, total: int) -> None:
-    """Ignores progress."""
+    """Ignore progress."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A table that is ready to be searched. shown: those of it whose margins are published. series: of a ledger, if any."""
+    """A table that is ready to be searched. visible: its part that the release shows. series: of a ledger, if any."""
 
     policy: Policy
     requirements: Requirements
     table: Table
-    shown: Table
+    visible: Table
     series: Continuation | None = None
 
     @property
     def common(self) -> Mask:
-        """What each margin must show, to tell a part from the rest beside earlier releases."""
+        """Attributes that define a part beside earlier releases, so that each margin must show them."""
         return 0 if self.series is None else self.series.common
 
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """A search that is over.
+    """Result of a search, with its problem and base tables.
 
-    first: what the strategy found; result: what became of it, with its bound. register: what the table itself says of
+    first: result of the strategy; result: the final one, with its bound. register: findings of the table itself about
     readers with a register.
     """
 
@@ -176,8 +176,8 @@ class Search:
 
 
 def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) -> list[Finding]:
-    """What the tables themselves say of readers with a register. Of a chain files show what is said of base values."""
-    tables = [prepared.table] if prepared.shown is prepared.table else [prepared.table, prepared.shown]
+    """Findings of the tables themselves about readers with a register; claims on base values need a chain of margins."""
+    tables = [prepared.table] if prepared.visible is prepared.table else [prepared.table, prepared.visible]
     findings = []
     for table in tables:
         question = Question(Collection.of(table.cube, cliques), table.sensitive, FULL.until(deadline))
@@ -196,10 +196,10 @@ def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) ->
 
 
 def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Search:
-    """The search that a policy asks for; its result is also safe from readers with a register, where that is demanded.
+    """Search as a policy demands, also for safety from readers with a register if it demands that.
 
-    Where a count refuses what a fit allowed, another search looks for fewer tables with each sensitive attribute, in
-    half of the time; with one, files decide. deadline: when everything ends. Errors: as of `_searched`.
+    If counts refuse a result that a fit allowed, the search is repeated in half of the time, with fewer tables for each
+    sensitive attribute. With a single table the published files decide. Raises the errors of `_searched`.
     """
     policy = prepared.policy
     allowed = PrivacyConstraint(prepared.table.cube, _of_core(prepared.requirements), policy.max_sensitive_margins)
@@ -219,7 +219,7 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
 
 
 def _of_core(requirements: Requirements) -> Requirements:
-    """What a collection with a junction tree must satisfy: along one, no class is certain to be small where none is."""
+    """Requirements on a collection with a junction tree: no class is certain to be small there if no class is small."""
     least, k_link = requirements.no_small_certain, requirements.k_link
     if least is not None:
         k_link = max(k_link or least, least)
@@ -229,13 +229,13 @@ def _of_core(requirements: Requirements) -> Requirements:
 def _searched(
     prepared: Prepared, allowed: PrivacyConstraint, earlier: Search | None, deadline: Deadline, progress: Progress
 ) -> Search:
-    """Search once. earlier: a search for more tables, whose base tables are those of this one too.
+    """Search once. earlier: a search for more tables, with the same base tables.
 
-    Half of the time left is for the search. Beside earlier releases all that they leave is shown where that is allowed.
-    Raises NothingPublishableError where nothing satisfies the policy, InputError where it does not fit the table.
+    Half of the time left is for the search. Beside earlier releases everything that they leave is shown if that is allowed.
+    Raises NothingPublishableError if nothing satisfies the policy, InputError if it does not fit the table.
     """
     table, policy, requirements, series = prepared.table, prepared.policy, prepared.requirements, prepared.series
-    _ = weighed(table.cube, policy.analyses)  # what makes no sense is refused before what takes time
+    _ = weighed(table.cube, policy.analyses)  # refuses unknown attributes before anything takes time
     is_for_all = deadline.at < inf
     # beside further tables a third of the limit, since it bounds their choice and their proof, too
     limit = policy.time_limit if policy.further is None else policy.time_limit / 3
@@ -246,8 +246,8 @@ def _searched(
     if policy.base == "auto" and not constraint.envelope and (series is None or series.part is None):
         searches = _without_base_and_with_it(wish, earlier, searching)
     else:
-        known = None if earlier is None else earlier.base
-        base = None if constraint.envelope else known or _demanded_base(wish, deadline)
+        base = None if earlier is None else earlier.base
+        base = None if constraint.envelope else base or _demanded_base(wish, deadline)
         searching = deadline.share(2) if is_for_all else searching
         searches = [_search(wish, base, searching)]
     bound = _bound(searches[0], begun, searching, is_for_all)
@@ -266,7 +266,7 @@ def _searched(
 
 @dataclass(frozen=True, eq=False)
 class _Wish:
-    """What is looked for, with the base table or without: one constraint, which remembers what it has judged."""
+    """Input of a search with the base table or without it; both share one constraint, which caches its verdicts."""
 
     table: Table
     policy: Policy
@@ -281,14 +281,14 @@ class _Wish:
         return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
 
     def tell_answered(self, result: SearchResult) -> None:
-        """Tell which of the named questions a table of a result shows, as bits."""
-        margins, asked = [self.table.domain.margin(mask) for mask in result.cliques], self.policy.analyses
-        are_shown = (any({*each.attributes} <= margin.keys() for margin in margins) for each in asked)
-        self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(asked))
+        """Report the analyses that a table of a result shows, as bits."""
+        margins, analyses = [self.table.domain.margin(mask) for mask in result.cliques], self.policy.analyses
+        are_shown = (any({*analysis.attributes} <= margin.keys() for margin in margins) for analysis in analyses)
+        self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(analyses))
 
 
 def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
-    """The search for any release, and that for one with the best base table, where there is one and it can be better.
+    """Search for any release, and for one with the best base table if there is one and it can be better.
 
     A quarter of the time is for the base table, half of the rest for the search without it, whose bound holds for both.
     """
@@ -328,7 +328,7 @@ def _best(searches: Sequence[Search], bound: float | None) -> Search:
 
 
 def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[tuple[Mask, ...] | None, str | None]:
-    _ = sensitive_levels(wish.table, wish.requirements)  # raises before it is asked whether the best one takes too long
+    _ = sensitive_levels(wish.table, wish.requirements)  # raises before the size of the lattice is checked
     nodes = lattice_nodes(wish.table.cube, wish.table.quasi_identifiers)
     if nodes > max(_FEW_NODES, deadline.left * _NODES_A_SECOND):
         ways = f"there are {nodes:,} ways to generalize the quasi-identifiers"
@@ -382,6 +382,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
 
 def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
     table, policy, series = prepared.table, prepared.policy, prepared.series
+    require_names(policy.alone, "alone", table.sensitive, "sensitive attribute")
     return MarginLimits(
         table.domain,
         policy.max_cells,
@@ -390,17 +391,9 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
         allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
         None if series is None else series.masks,
         prepared.common,
-        tuple(_alone(table, name) for name in policy.alone),
+        tuple(table.domain.attribute_masks[table.domain.index(name)] for name in policy.alone),
         policy.crossing_levels,
     )
-
-
-def _alone(table: Table, name: str) -> Mask:
-    if name not in table.sensitive:
-        raise InputError(
-            f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
-        )
-    return table.domain.attribute_masks[table.domain.index(name)]
 
 
 def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:
@@ -443,7 +436,7 @@ def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:
 
 
 _NAMED = 3
-"""Attributes of which it is said why they are not published, where nothing is."""
+"""Attributes with a reason, if nothing can be published."""
 
 
 def _why_nothing(obstacles: Obstacles) -> str:

@@ -1,4 +1,4 @@
-"""Single tables under a policy: the minimal ones, one at chosen levels, and what the table itself gives away."""
+"""Single tables under a policy: the minimal ones, one at chosen levels, and the risks of the table itself."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -10,8 +10,7 @@ from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, reidentification
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
-from marginals.arguments import require, require_function, require_share
+from marginals.arguments import require, require_function, require_names, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
@@ -22,16 +21,15 @@ from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_table
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray
-from models.tables.contingency_table import ContingencyTable
 
 
 def anonymize(
     table: Table, policy: Policy, progress: Progress = no_progress, suppression: float = 0.0
 ) -> LatticeResult:
-    """All minimal single tables that satisfy a policy, best KL divergence first.
+    """Find all minimal single tables that satisfy a policy, best KL divergence first.
 
-    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they are a class,
-    which satisfies the policy too. Raises InputError for a table without quasi-identifiers.
+    suppression: share of the rows that may be shown with every quasi-identifier at `*` instead; together they form a class
+    that satisfies the policy too. Raises InputError for a table without quasi-identifiers.
 
     >>> from marginals.example import table
     >>> [found.levels for found in anonymize(table, Policy(k_link=4, diversity="distinct:2")).minimal]
@@ -56,10 +54,10 @@ def anonymize(
 
 @dataclass(frozen=True)
 class Assessed:
-    """What a table reaches, and the findings on what is asked of a single table.
+    """Risks of a single table, and findings on the demands of a policy.
 
-    reidentification: the risk of finding a person's row; None without rows.
-    eligible: by sensitive attribute the strongest requirements that any generalization can satisfy; empty without rows.
+    reidentification: the risk of finding a person's row; None without rows. eligible: by sensitive attribute the strongest
+    requirements that any generalization can satisfy; empty without rows.
     """
 
     assessment: Assessment
@@ -69,7 +67,7 @@ class Assessed:
 
     @property
     def ok(self) -> bool:
-        """Whether the table satisfies the policy."""
+        """True if the table satisfies the policy."""
         return all(finding.holds for finding in self.checks)
 
     def as_json(self) -> dict[str, Any]:
@@ -81,12 +79,12 @@ class Assessed:
 def assess(
     table: Table, policy: Policy, levels: Mapping[str, int] | None = None, population: Population | float | None = None
 ) -> Assessed:
-    """What a table gives away with quasi-identifiers at these levels, the others as they are.
+    """Assess a table with quasi-identifiers at these levels, other attributes as they are.
 
-    k_combinatorial is about its classes as k_link is. population: everybody whom the rows could be about, with what is
-    demanded of a sample; or the share of them that is in the table. Raises InputError for a level of anything but a
-    quasi-identifier, or a population that lacks one, CriterionError for a diversity where nothing is sensitive,
-    ContradictionError for a table that is no sample.
+    Like k_link, k_combinatorial is about the classes of the table. population: all people from whom the table is drawn,
+    with demands on a sample; or the share of them that is in the table. Raises InputError for a level of an attribute that
+    is no quasi-identifier, or a population that lacks one. Raises CriterionError for a diversity if nothing is sensitive,
+    and ContradictionError for a table that is no sample of the population.
 
     >>> from marginals.example import table
     >>> assessed = assess(table, Policy(k_link=4, diversity="distinct:2"))
@@ -97,12 +95,8 @@ def assess(
     """
     require_table(table, policy)
     require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')
-    chosen = dict(levels or {})
-    for attribute in chosen:
-        if attribute not in table.quasi_identifiers:
-            known = ", ".join(table.quasi_identifiers)
-            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {known}")
-    margin = dict.fromkeys(table.domain.attributes, 0) | chosen
+    require_names(levels or (), "levels", table.quasi_identifiers, "quasi-identifier")
+    margin = dict.fromkeys(table.domain.attributes, 0) | dict(levels or {})
     generalized = table.base_counts.rolled_up(margin)
     requirements = policy.requirements_of(table)
     findings = requirements.of_table(generalized)
@@ -120,37 +114,30 @@ def assess(
     elif population is not None:
         require_share(population, "population")
         everybody = float(population)
+    demanded: dict[str, list[Diversity]] = {name: [] for name in table.sensitive}
+    for claim in requirements.diversity_claims:
+        demanded[claim.sensitive] += [claim.class_diversity] if claim.class_diversity is not None else []
     return Assessed(
         assess_table(generalized, table.sensitive),
         checks,
         reidentification(classes.counts, everybody),
-        _eligible(generalized, table, requirements) if len(classes) else {},
+        eligibility(generalized, table.base_counts, table.sensitive, demanded) if len(classes) else {},
     )
-
-
-def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
-    demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
-    for claim in requirements.diversity_claims:
-        if claim.class_diversity is not None:
-            demanded[claim.sensitive].append(claim.class_diversity)
-    return eligibility(generalized, table.base_counts, table.sensitive, demanded)
 
 
 def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
     """The table at these levels, other quasi-identifiers as they are; it satisfies the policy.
 
-    suppression: share of the rows that may be suppressed, as of `anonymize`. Raises InputError for an attribute that is no
-    quasi-identifier, and NothingPublishableError, which says why and which coarser levels would do, where the table does
-    not satisfy the policy.
+    suppression: share of the rows that may be suppressed, as for `anonymize`. Raises InputError for an attribute that is no
+    quasi-identifier. Raises NothingPublishableError, with the reason and coarser levels, if the table does not satisfy the
+    policy.
 
     >>> from marginals.example import table
     >>> chosen_table(table, Policy(k_link=4), {"age": 2}).levels
     Margin({'age': 2, 'sex': 0})
     """
     require_share(suppression, "suppression")
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
+    require_names(levels, "levels", table.quasi_identifiers, "quasi-identifier")
     requirements = policy.requirements_of(table)
     table_levels = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
     chosen = single_table(table.cube, table_levels, requirements)

@@ -1,27 +1,23 @@
-"""What the steward is told of a release that was just made, from the table itself."""
+"""Report for the steward of a release that was just made, from the table itself."""
 
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
-from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, STEPWISE, Comparison, comparison
+from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, Comparison, comparison
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.searching import Prepared, Search
 from marginals.publishing.wanted import wanted_tables
-from marginals.recoding.lattice import stepwise_table
-from marginals.steward import FurtherBeside, StewardReport
+from marginals.steward import FurtherTables, StewardReport
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.problem import Problem, RefusedMove, Stop, from_independence
 from models.tables.hierarchy import Mask
-
-_ROWS_REFINED = 5_000_000
-"""Distinct rows, times the levels that each may be generalized to, of which a single table is refined step by step."""
 
 _FOR_BINDING = 5.0
 """Seconds of the processor to ask what binds where the search ended."""
@@ -31,19 +27,18 @@ _LEAST = 1.0
 
 
 def steward_report(
-    prepared: Prepared, published: BundleContent, search: Search, beside: FurtherBeside | None, deadline: Deadline
+    prepared: Prepared, published: BundleContent, search: Search, further: FurtherTables | None, deadline: Deadline
 ) -> StewardReport:
-    """What only the steward may know of a release, from the table of those whom it shows. beside: further tables."""
-    table, policy, result = prepared.shown, prepared.policy, search.result
+    """Report facts of a release that only the steward may know, from the table of the people whom it shows."""
+    table, policy, result = prepared.visible, prepared.policy, search.result
     cube, allows = table.cube, search.problem.constraint
     obstacles = Obstacles(prepared.table, prepared.requirements, allows)
     base = search.base if policy.base in ("auto", "best") else None
     best = base if base is not None and len(base) == 1 else None
-    sensitive = _as_allowed_alone(table.sensitive, search.problem, prepared.common)
+    sensitive = _allowed_by_themselves(table.sensitive, search.problem, prepared.common)
     suppressed = Collection.of(cube, [sensitive])
-    further = () if beside is None else beside.masks
-    asked = _WhenAsked(prepared, search, best, sensitive, deadline, further)
-    report = StewardReport(
+    later = _Later(prepared, search, best, deadline, () if further is None else further.masks)
+    return StewardReport(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
@@ -51,43 +46,37 @@ def steward_report(
         result,
         table.missing,
         table.missing_in,
-        asked.compare,
+        later.compare,
         steward_html,
         cube.domain,
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
-        asked.binding,
+        later.binding,
         table.left_out,
         base=search.choice,
         objective=search.problem.priced,
-        beside=beside,
+        further=further,
+        wanted=wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows),
     )
-    return replace(report, wanted=wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows))
 
 
 @dataclass(frozen=True, eq=False)
-class _WhenAsked:
-    """What takes time and is worked out when asked for; values alone, so that the report can be pickled."""
+class _Later:
+    """Slow parts of the report, computed on demand; all fields can be pickled."""
 
     prepared: Prepared
     search: Search
     best: tuple[Mask, ...] | None
-    sensitive: Mask
     deadline: Deadline
     further: tuple[Mask, ...] = ()
 
     def compare(self) -> Comparison:
-        table, cube, analyses = self.prepared.shown, self.prepared.shown.cube, self.prepared.policy.analyses
-        levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
+        cube, analyses = self.prepared.visible.cube, self.prepared.policy.analyses
         begun = from_independence(replace(self.search.problem, required=(), start=None), self.prepared.common)
-        alone = MarginalModel(Collection.of(cube, begun.start or ()))
+        fair = MarginalModel(Collection.of(cube, begun.start or ()))
         ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
-        yardsticks = {ALONE: alone, INDEPENDENT: ones}
+        yardsticks = {ALONE: fair, INDEPENDENT: ones}
         if self.best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best))
-        elif cube.holds(sum(cube.domain.attribute_masks)) and len(table.base_counts) * levels <= _ROWS_REFINED:
-            refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
-            if refined is not None:
-                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
         cliques = self.search.result.cliques
         model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]
@@ -98,11 +87,11 @@ class _WhenAsked:
 
     def _stop_after(self, seconds: float, parts: float) -> Stop:
         limit = max(self.prepared.policy.time_limit, _LEAST)
-        own = Deadline.after(min(seconds, limit / parts), time.process_time)
-        return lambda: own.is_over or self.deadline.is_over
+        processor = Deadline.after(min(seconds, limit / parts), time.process_time)
+        return lambda: processor.is_over or self.deadline.is_over
 
 
-def _as_allowed_alone(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:
+def _allowed_by_themselves(attributes: Iterable[str], problem: Problem, common: Mask) -> Mask:
     domain = problem.cube.domain
     allowed_mask: Mask = 0
     for attribute in attributes:

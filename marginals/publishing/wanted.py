@@ -1,4 +1,4 @@
-"""What a release is for: analyses that its search weighs beside the whole, and further tables that are wanted."""
+"""Wanted analyses, which a search weighs in addition to the complete data, and wanted further tables."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,6 +7,7 @@ from math import inf
 from typing import ClassVar
 
 from checks.claims import is_number_of_rows, quoted_value
+from marginals.arguments import require_names
 from marginals.errors import InputError
 from marginals.keys import Settings, check_keys, is_number, is_text
 from marginals.names import margin_in_words
@@ -19,17 +20,17 @@ from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
 
 WEIGHT = 100.0
-"""Of an analysis whose weight is not given: what a reader was promised comes first, and costs the whole next to nothing."""
+"""Default weight of an analysis, so large that the analysis comes first; the rest of the data loses hardly anything."""
 
 PAIRS = "pairs"
-"""Further tables of all pairs of nonsensitive attributes that tell something more."""
+"""Value of `further_tables`: all pairs of nonsensitive attributes that add something."""
 
 _KEYS = ("attributes", "weight")
 
 
 @dataclass(frozen=True)
 class Wanted(Settings):
-    """Attributes that are wanted in one table, and how much that counts besides all else.
+    """Attributes that are wanted in one table, and the weight of this wish.
 
     Raises InputError for no attribute, one that is named twice, or a weight that is not above 0.
 
@@ -51,7 +52,7 @@ class Wanted(Settings):
 
     @classmethod
     def of(cls, entry: object) -> "Wanted":
-        """From one section of a config: `attributes` and maybe `weight`. Raises InputError for anything else."""
+        """Read one section of a config, `attributes` and maybe `weight`. Raises InputError for anything else."""
         if isinstance(entry, Wanted):
             return entry
         named = entry.get("attributes") if isinstance(entry, Mapping) else None
@@ -62,30 +63,28 @@ class Wanted(Settings):
 
 
 NO_FURTHER = "none"
-"""No tables beside those that have a junction tree."""
+"""Value of `further_tables`: only tables with a junction tree."""
 
 
 @dataclass(frozen=True)
 class FurtherWish:
-    """Further tables that are wanted: at most so many pairs (None: no limit), or those of the attributes of each."""
+    """Wanted further tables: at most so many pairs (None: no limit), or tables of these attributes."""
 
     tables: int | None = None
     wanted: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of(cls, stated: object) -> "FurtherWish | None":
-        """From "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError."""
-        if isinstance(stated, str) and stated == NO_FURTHER:
-            return None
-        if isinstance(stated, str) and stated == PAIRS:
-            return cls()
-        if isinstance(stated, int) and is_number_of_rows(stated):
-            return cls(tables=stated)
-        if isinstance(stated, Sequence) and not isinstance(stated, str) and stated and all(map(_names_several, stated)):
-            return cls(wanted=tuple(map(tuple, stated)))
+    def of(cls, value: object) -> "FurtherWish | None":
+        """Read "pairs", a number of tables, or a list of lists of attributes; None for "none". Raises InputError."""
+        if isinstance(value, str) and value in (NO_FURTHER, PAIRS):
+            return cls() if value == PAIRS else None
+        if isinstance(value, int) and is_number_of_rows(value):
+            return cls(tables=value)
+        if isinstance(value, Sequence) and not isinstance(value, str) and value and all(map(_names_several, value)):
+            return cls(wanted=tuple(map(tuple, value)))
         raise InputError(
-            f'further_tables is "{NO_FURTHER}", "{PAIRS}", a number of tables of at least 1, or a list of the attributes of '
-            f'each, such as [["age", "sex"], ["age", "town"]], not {quoted_value(stated)}'
+            f'further_tables is "{NO_FURTHER}", "{PAIRS}", a number of tables of at least 1, or a list of attributes for '
+            f'each, such as [["age", "sex"]], not {quoted_value(value)}'
         )
 
 
@@ -95,16 +94,13 @@ def _names_several(attributes: object) -> bool:
 
 
 def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
-    """The analyses as a search weighs them; None without any. Raises InputError for an attribute that there is not."""
-    margins = [WantedMargin(_mask(cube.domain, each), each.weight) for each in wanted]
+    """The analyses as a search weighs them; None without any. Raises InputError for an unknown attribute."""
+    margins = [WantedMargin(_mask(cube.domain, analysis), analysis.weight) for analysis in wanted]
     return WantedAnalyses(cube, margins) if margins else None
 
 
 def _mask(domain: Domain, analysis: Wanted) -> Mask:
-    for name in analysis.attributes:
-        if name not in domain.attributes:
-            known = ", ".join(domain.attributes)
-            raise InputError(f"wanted names {name!r}, which is no attribute that can be published; these are {known}")
+    require_names(analysis.attributes, "wanted", domain.attributes, "publishable attribute")
     mask = domain.mask(dict.fromkeys(analysis.attributes, 0))
     if not mask:
         raise InputError(f"wanted names {' and '.join(analysis.attributes)}, whose hierarchy has no level below *")
@@ -114,16 +110,16 @@ def _mask(domain: Domain, analysis: Wanted) -> Mask:
 def finest_together(
     domain: Domain, attributes: Sequence[str], margins: Iterable[Mapping[str, int]]
 ) -> Mapping[str, int] | None:
-    """Of some margins that which shows all attributes together in most cells, the first of equals; None where none does."""
+    """The margin that shows all attributes together in most cells, the first of equals; None if no margin does."""
     names = set(attributes)
     together = [margin for margin in margins if names <= set(margin)]
     return max(together, key=lambda margin: domain.size({name: margin[name] for name in attributes}), default=None)
 
 
 def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint) -> Mask | None:
-    """A margin of some attributes that passes by itself, and nothing finer does; None if none passes.
+    """A margin of some attributes that passes by itself while no finer one does; None if none passes.
 
-    From a coarsest one that passes it is refined step by step, each time by what tells most.
+    The search begins at a coarsest margin that passes, and refines it by the step with the largest gain.
     """
     margin = _coarsest_passing(cube.domain, attributes, allows)
     while margin is not None:
@@ -135,7 +131,7 @@ def finest_passing(cube: DataCube, attributes: Sequence[str], allows: Constraint
 
 
 def _coarsest_passing(domain: Domain, attributes: Sequence[str], allows: Constraint) -> Mask | None:
-    """A margin that passes by itself, of as few steps as any; coarser ones can be refused where it is not."""
+    """A margin with the fewest steps that passes by itself; coarser ones may be refused."""
     attribute_masks = [domain.attribute_masks[domain.index(name)] for name in attributes]
     waiting = deque([sum(mask & -mask for mask in attribute_masks)])
     met = set(waiting)
@@ -171,23 +167,23 @@ def _refined(cube: DataCube, attributes: Sequence[str], margin: Mask) -> list[Ma
 def wanted_tables(
     cube: DataCube, wanted: Sequence[Wanted], cliques: Sequence[Mask], released: Collection, allows: Constraint
 ) -> tuple[WantedTable, ...]:
-    """What became of each analysis. cliques: the published margins as masks.
+    """The result for each analysis. cliques: masks of the published margins; released: the published tables.
 
-    released: the same as the release tells them. allows: the constraint of the search.
+    allows: the constraint of the search.
     """
     domain = cube.domain
-    judged = weighed(cube, wanted)
-    divergences = judged.distances(cliques) if judged else ()
+    analyses = weighed(cube, wanted)
+    divergences = analyses.distances(cliques) if analyses else ()
     tables = []
     for analysis, divergence in zip(wanted, divergences):
         passing = finest_passing(cube, analysis.attributes, allows)
         margin = finest_together(released.domain, analysis.attributes, released.margins)
         levels = words = demand = None
         if passing is None:
-            obstacle: str | None = _refused_alone(cube, analysis, allows)
+            obstacle: str | None = _refused_by_itself(cube, analysis, allows)
         else:
-            is_told = margin is not None and divergence <= _EXACT
-            obstacle = None if is_told else _obstacle(cube, cliques, passing, allows)
+            is_exact = margin is not None and divergence <= _EXACT
+            obstacle = None if is_exact else _obstacle(cube, cliques, passing, allows)
             levels = domain.margin(passing)
             words, demand = margin_in_words(levels, domain), as_written(levels)
         tables.append(
@@ -197,17 +193,17 @@ def wanted_tables(
 
 
 _EXACT = 1e-12
-"""Nats by which a table may differ from the data and is told as it is."""
+"""Nats by which an exact table may differ from the data, because of rounding."""
 
 
-def _refused_alone(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
+def _refused_by_itself(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
     masks = [cube.domain.attribute_masks[cube.domain.index(name)] for name in analysis.attributes]
     refusal = allows([sum(mask & -mask for mask in masks)], 0)
     return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
 
 
 def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
-    """What keeps a margin that passes by itself out, with the tables that do so only together; None where it is in."""
+    """The reason why a margin that passes by itself is not published, with the tables that exclude it; None if it is."""
     if any(not passing & ~mask for mask in published):
         return None
 
@@ -218,11 +214,11 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
         return None if closes_a_circle(masks) else allows(maximal_masks([*masks, passing]), 0)
 
     if closes_a_circle(published):
-        beside = _needed(published, closes_a_circle)
-        return f"beside {_in_words(cube, beside)} it would close a circle, so that they have no junction tree"
-    beside = _needed(published, lambda masks: refusal(masks) is not None)
-    if refused := refusal(beside):
-        return f"beside {_in_words(cube, beside)} it is refused: {refused.reason}"
+        excluding = _needed(published, closes_a_circle)
+        return f"beside {_in_words(cube, excluding)} it would close a circle, so that they have no junction tree"
+    excluding = _needed(published, lambda masks: refusal(masks) is not None)
+    if refused := refusal(excluding):
+        return f"beside {_in_words(cube, excluding)} it is refused: {refused.reason}"
     return "the search did not get there, though nothing refuses it, or its weight is too small"
 
 
@@ -242,4 +238,4 @@ def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
 
 
 _NAMED = 4
-"""Tables that are named as those that keep another out."""
+"""Tables that are named as obstacles."""

@@ -87,9 +87,6 @@ def spread_groups(values: CodeArray, l: int) -> IndexArray:
 
     Each group takes the first rows left, one of a value. It also takes each value with as many rows left as groups can
     be formed, or the last groups could not be filled. `l`: at most `eligible_l`.
-
-    >>> spread_groups(np.array([0, 0, 1, 0, 1, 2]), 2).tolist()
-    [0, 1, 0, 2, 1, 2]
     """
     waiting = [np.flatnonzero(values == value)[::-1].tolist() for value in np.unique(values)]
     group_of = [0] * len(values)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from checks.diversity.criteria import Functional
 from checks.diversity.criterion import Diversity
@@ -69,11 +70,8 @@ class InducedBound:
         self.shares: NDArray[Any] = np.array(scaled, np.int64 if rows * self.scale * self._unit < _WHOLE else object)
         last = min(requirement.l - 1, self.shares.shape[1])
         self._bounds = np.array([int(requirement.bound(k) * self._unit) for k in range(1, last + 1)], self.shares.dtype)
-        general = np.flatnonzero(levels > 0).tolist()
-        under = [np.flatnonzero(self.shares[value]) for value in general]
-        self._general = [(value, leaves, self.shares[value, leaves]) for value, leaves in zip(general, under)]
-        self._base = np.flatnonzero(levels == 0)
-        self._leaves = self.shares[self._base].argmax(axis=1)
+        # most of the shares are 0: base values count for themselves alone
+        self._sparse = self.shares if self.shares.dtype == object else csr_array(self.shares)
 
     @cached_property
     def fewest_values(self) -> int:
@@ -85,12 +83,7 @@ class InducedBound:
 
     def masses(self, counts: CountArray) -> NDArray[Any]:
         """Rows by base value, times the scale: shape (classes, base values)."""
-        # Base values count for themselves alone: as a product of matrices it takes as many times longer as there are values.
-        result: NDArray[Any] = np.zeros((len(counts), self.shares.shape[1]), dtype=self.shares.dtype)
-        result[:, self._leaves] = counts[:, self._base].astype(self.shares.dtype) * self.scale
-        for value, under, shares in self._general:
-            result[:, under] += counts[:, value, None].astype(self.shares.dtype) * shares
-        return result
+        return np.asarray(counts.astype(self.shares.dtype) @ self._sparse)
 
     def holds(self, counts: CountArray) -> BoolArray:
         """Return whether F(k) <= psi(k) for every k, exactly: shape (classes,). A class without rows passes."""

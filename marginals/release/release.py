@@ -1,11 +1,10 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from html import escape
 from math import inf
 from pathlib import Path
-from types import UnionType
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
@@ -20,6 +19,7 @@ from marginals.arguments import (
     FUNCTION,
     NAME,
     PATH,
+    Function,
     Taken,
     instance,
     number,
@@ -89,25 +89,6 @@ _TAKEN_OUT = {
 }
 """Replacements of members that are gone."""
 
-_SECONDS = Taken(
-    "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
-)
-_VALUES = instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}')
-_TABLES = whole(LEAST_TABLES, 10_000)
-_PROBABILITIES = Taken(
-    "a probability, or a list of them",
-    lambda value: all(map(number(0, 1).test, value if isinstance(value, list | tuple | np.ndarray) else [value])),
-)
-_LIMITS = Taken(
-    "a least and a largest number, such as (0, 110)",
-    lambda value: (
-        isinstance(value, tuple | list)
-        and len(value) == 2
-        and all(map(number(-inf).test, value))
-        and value[0] <= value[1]
-    ),
-)
-
 
 def _base_values(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
@@ -117,16 +98,48 @@ def _base_values(release: "Release", where: Where) -> Any:
 CONDITION = ANY_CONDITION._replace(read=_base_values)
 
 
-def _one_or_several(kind: type | UnionType, words: str) -> Taken:
-    return Taken(
-        f"{words}, or a list of them",
-        lambda value: all(
-            isinstance(element, kind) for element in (value if isinstance(value, list | tuple) else [value])
-        ),
-    )
+def _some(taken: Taken, several: tuple[type, ...] = (list, tuple)) -> Taken:
+    def test(value: Any) -> bool:
+        elements: Any = value if isinstance(value, several) else [value]
+        return all(map(taken.test, elements))
+
+    return Taken(f"{taken.words}, or a list of them", test)
 
 
-_CLAIMS, _RULES = _one_or_several(str | Claim, "a claim"), _one_or_several(str | NamedRule, "the name of a rule")
+def _are_limits(value: Any) -> bool:
+    is_pair = isinstance(value, tuple | list) and len(value) == 2 and all(map(number(-inf).test, value))
+    return is_pair and value[0] <= value[1]
+
+
+_TAKEN: Mapping[str, Taken] = {
+    **dict.fromkeys(("where", "part", "outcome", "group", "against"), CONDITION),
+    **dict.fromkeys(("by", "rows", "columns"), ATTRIBUTES),
+    **dict.fromkeys(("bounds", "exact", "base_values"), FLAG),
+    **dict.fromkeys(("path", "sign"), PATH),
+    "attribute": NAME,
+    "q": _some(number(0, 1)._replace(words="a probability"), (list, tuple, np.ndarray)),
+    "values": instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}'),
+    "limits": Taken("a least and a largest number, such as (0, 110)", _are_limits),
+    "seconds": Taken(
+        "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
+    ),
+    "normalize": one_of(*NORMALIZED),
+    "formula": instance(str, "a formula of attributes"),
+    "family": one_of(*FAMILIES),
+    "function": FUNCTION,
+    "level": number(0, 1, inside=True),
+    "tables": whole(LEAST_TABLES, 10_000),
+    "seed": whole(0),
+    "n": whole(0, MOST_ROWS),
+    "form": one_of("pandas", "polars", "duckdb", "pgmpy", "uai"),
+    "claims": _some(instance(str | Claim, "a claim")),
+    "rules": _some(instance(str | NamedRule, "the name of a rule")),
+}
+"""Values that an argument of a method takes, by its name, which means the same in all of them."""
+
+
+def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
+    return takes(example, **{**_TAKEN, **others})
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,7 +229,7 @@ class Release:
             )
         return pd.DataFrame(rows, index=pd.Index(self.domain.attributes))
 
-    @takes('release.supports("age", "diagnosis")')
+    @_takes('release.supports("age", "diagnosis")')
     def supports(self, *attributes: Attributes) -> Basis:
         """Return how far published tables back a cross table of some attributes; false if it is assumed.
 
@@ -235,7 +248,7 @@ class Release:
         names: Attributes = attributes[0] if len(attributes) == 1 else attributes  # type: ignore[assignment]
         return estimates.basis_by(self.model, estimates.as_margin(self.model, names))
 
-    @takes('release.count("age=20-29 and sex=Female", seconds=5)', where=CONDITION, seconds=number(0))
+    @_takes('release.count("age=20-29 and sex=Female", seconds=5)', seconds=number(0))
     def count(self, where: Where = (), *, seconds: float = 10.0) -> Answer:
         """Return the rows that a condition means: `{"age": "20-39", "race": ["White", "Black"]}` or `"age in 20-39"`.
 
@@ -252,7 +265,7 @@ class Release:
         """
         return answers.count(self.model, where, seconds)
 
-    @takes('release.share("diagnosis=Flu", where="sex=Female")', part=CONDITION, where=CONDITION)
+    @_takes('release.share("diagnosis=Flu", where="sex=Female")')
     def share(self, part: Where, *, where: Where = ()) -> Answer:
         """Return the share of the rows of a condition, by default of all, that another one holds for.
 
@@ -266,10 +279,7 @@ class Release:
         """
         return comparisons.share(self.model, part, where)
 
-    @takes(
-        'release.mean("age", where="sex=Female")',
-        attribute=NAME, where=CONDITION, by=ATTRIBUTES, values=_VALUES, limits=_LIMITS,
-    )  # fmt: skip
+    @_takes('release.mean("age", where="sex=Female")')
     def mean(
         self,
         attribute: str,
@@ -310,7 +320,7 @@ class Release:
         ends = None if limits is None else (float(limits[0]), float(limits[1]))
         return NumberScale(values, ends, self.published.codebook.values.get(attribute, {}))
 
-    @takes('release.total("age", where="sex=Female")', attribute=NAME, where=CONDITION, values=_VALUES, limits=_LIMITS)
+    @_takes('release.total("age", where="sex=Female")')
     def total(
         self,
         attribute: str,
@@ -327,10 +337,7 @@ class Release:
         """
         return averages.total(self.model, attribute, where, self._scale(attribute, values, limits))
 
-    @takes(
-        'release.quantile("age", 0.5, where="sex=Female")',
-        attribute=NAME, q=_PROBABILITIES, where=CONDITION, values=_VALUES, limits=_LIMITS,
-    )  # fmt: skip
+    @_takes('release.quantile("age", 0.5, where="sex=Female")')
     def quantile(
         self,
         attribute: str,
@@ -351,10 +358,7 @@ class Release:
         answer = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
         return answer if isinstance(answer, Answer) else _warned(answer)
 
-    @takes(
-        'release.effect("diagnosis=Gout", "sex=Male", against="sex=Female")',
-        outcome=CONDITION, group=CONDITION, against=CONDITION, where=CONDITION,
-    )  # fmt: skip
+    @_takes('release.effect("diagnosis=Gout", "sex=Male", against="sex=Female")')
     def effect(
         self, outcome: Where, group: Where, *, against: Where | None = None, where: Where = ()
     ) -> "pd.DataFrame":
@@ -372,10 +376,7 @@ class Release:
         """
         return _warned(comparisons.effect(self.model, outcome, group, against, where))
 
-    @takes(
-        'release.table("sex", "diagnosis", normalize="rows", bounds=True)',
-        rows=ATTRIBUTES, columns=ATTRIBUTES, where=CONDITION, normalize=one_of(*NORMALIZED), bounds=FLAG,
-    )  # fmt: skip
+    @_takes('release.table("sex", "diagnosis", normalize="rows", bounds=True)')
     def table(
         self,
         rows: Attributes,
@@ -407,11 +408,7 @@ class Release:
         """
         return _warned(cross_tables.table(self.model, rows, columns, where, normalize, bounds=bounds))
 
-    @takes(
-        'release.fit("diagnosis ~ age", "logit")',
-        formula=instance(str, "a formula of attributes"), family=one_of(*FAMILIES), level=number(0, 1, inside=True),
-        tables=_TABLES, seed=whole(0),
-    )  # fmt: skip
+    @_takes('release.fit("diagnosis ~ age", "logit")')
     def fit(
         self, formula: str, family: str = "ols", *, level: float = 0.95, tables: int = LEAST_TABLES, seed: int = 0
     ) -> "pd.DataFrame":
@@ -423,10 +420,7 @@ class Release:
         """
         return drawn_tables.fit(self.model, formula, family, float(level), int(tables), int(seed))
 
-    @takes(
-        'release.estimate(lambda rows: rows["age_number"].std())',
-        function=FUNCTION, level=number(0, 1, inside=True), tables=_TABLES, seed=whole(0),
-    )  # fmt: skip
+    @_takes('release.estimate(lambda rows: rows["age_number"].std())')
     def estimate(
         self, function: Statistic, *, level: float = 0.95, tables: int = USUAL_TABLES, seed: int = 0
     ) -> "Answer | pd.DataFrame":
@@ -449,14 +443,7 @@ class Release:
         """
         return drawn_tables.estimate(self.model, function, float(level), int(tables), int(seed))
 
-    @takes(
-        "release.rows(1000, seed=1)",
-        n=whole(0, MOST_ROWS),
-        seed=whole(0),
-        exact=FLAG,
-        base_values=FLAG,
-        seconds=_SECONDS,
-    )
+    @_takes("release.rows(1000, seed=1)")
     def rows(
         self,
         n: int | None = None,
@@ -516,14 +503,14 @@ class Release:
         """
         return self.published.model
 
-    @takes('release.plot("diagnosis", by="sex")', attribute=NAME, by=ATTRIBUTES, where=CONDITION)
+    @_takes('release.plot("diagnosis", by="sex")')
     def plot(self, attribute: str, *, by: Attributes = (), where: Where = ()) -> Any:
         """Return matplotlib's axes: bars of an attribute's counts, or of its shares in each group, with certain bounds."""
         from marginals.plots import plot
 
         return plot(self.model, known_attribute(self.domain, attribute), by, where)
 
-    @takes('release.to("polars")', form=one_of("pandas", "polars", "duckdb", "pgmpy", "uai"), path=PATH)
+    @_takes('release.to("polars")')
     def to(self, form: str, path: str | Path | None = None) -> Any:
         """Return the release as another program takes it.
 
@@ -538,7 +525,7 @@ class Release:
 
         return converted(self.published, form, path)
 
-    @takes('release.verify(["k-link=20"])', claims=_CLAIMS, rules=_RULES)
+    @_takes('release.verify(["k-link=20"])')
     def verify(
         self, claims: Sequence[str | Claim] | None = None, *, rules: Sequence[str | NamedRule] = ()
     ) -> Verification:
@@ -563,7 +550,7 @@ class Release:
 
         return demanded(self.published, claims or (), rules_of(rules))
 
-    @takes("release.attack(truth=table, seconds=20)", seconds=_SECONDS)
+    @_takes("release.attack(truth=table, seconds=20)")
     def attack(self, *, truth: "Table | None" = None, seconds: Seconds = None) -> "Attacks":
         """Measure what readers of the release can conclude, as `marginals.attack` does of a folder.
 
@@ -588,7 +575,7 @@ class Release:
         more = [identity or "", imprint.licence]
         return f"{who}{self.published.title}. {'. '.join(filter(None, [what, *more]))}."
 
-    @takes('release.write("release", sign="minisign.key")', path=PATH, sign=PATH)
+    @_takes('release.write("release", sign="minisign.key")')
     def write(self, path: str | Path, *, sign: str | Path | None = None) -> "Release":
         """Write the release as a bundle: all of it or nothing. Returns the release with its folder.
 
@@ -604,7 +591,7 @@ class Release:
         """
         return write_release(self, path, sign)
 
-    @takes('release.report("report.html")', path=PATH)
+    @_takes('release.report("report.html")')
     def report(self, path: str | Path) -> None:
         """Write the report, one HTML page, to a file. Raises InputError where it cannot be written, or lies in a bundle.
 

@@ -64,10 +64,6 @@ class BadFile:
     file: str
     problem: str
 
-    def as_json(self) -> dict[str, str]:
-        """Return plain values."""
-        return {"file": self.file, "problem": self.problem}
-
 
 def integrity(problem: BundleError | None, notes: Sequence[str] = (), key: PublicKey | None = None) -> Finding:
     """The finding on a bundle's files: they can be trusted, or which one cannot and why. key: what they are signed with."""
@@ -109,7 +105,7 @@ def verify(
         raise InputError("name the folder of a release to verify")
     deadline = within(seconds)
     signer = None if key is None else public_key(key)
-    others, least_difference = asked_difference([claims] if isinstance(claims, str) else claims)
+    others, least_difference = _asked_difference([claims] if isinstance(claims, str) else claims)
     if least_difference is not None and len(folders) == 1:
         raise InputError("difference=K is about releases of a table that changed; name at least two releases")
     demands = _Asked(others, rules_of(rules), least_difference)
@@ -131,15 +127,9 @@ def verify(
     single = bundles[0][1] if len(bundles) == 1 else None
     crossings = (crossing for _, published in bundles for crossing in published.everything.crossings)
     crossing = verification.crossing or tuple(dict.fromkeys(crossings))
-    return Verification(checks, tuple(warnings), verification.rules, _smallest_sensitive(bundles), single, crossing)
-
-
-def _smallest_sensitive(bundles: Bundles) -> dict[str, int]:
-    smallest: dict[str, int] = {}
-    for _, published in bundles:
-        for name, count in published.smallest_sensitive.items():
-            smallest[name] = min(count, smallest.get(name, count))
-    return smallest
+    counts = [item for _, published in bundles for item in published.smallest_sensitive.items()]
+    smallest = {name: min(count for other, count in counts if other == name) for name, _ in counts}
+    return Verification(checks, tuple(warnings), verification.rules, smallest, single, crossing)
 
 
 def _contents(
@@ -150,7 +140,9 @@ def _contents(
     for snapshot, (folder, published) in zip(snapshots, bundles):
         warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
-        warnings += _unjudged(folder, snapshot.descriptor)
+        if keys := list(unjudged(snapshot.descriptor.package)):
+            look = f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}"
+            warnings.append(printable(look))
         if published.rows_per_person == ANY:
             warnings.append(
                 f"{folder}: a person can have any number of its rows, so its claims count rows; k rows may be fewer "
@@ -214,11 +206,6 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
             )
 
 
-def _unjudged(folder: str, descriptor: Descriptor) -> Iterator[str]:
-    if keys := list(unjudged(descriptor.package)):
-        yield printable(f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}")
-
-
 def _rounding(number: float) -> Decimal:
     exponent = Decimal(repr(number)).as_tuple().exponent
     decimals = max(0, -exponent) if isinstance(exponent, int) else 0
@@ -235,7 +222,6 @@ class _Asked:
     difference: int | None = None
 
     def require_attributes(self, bundles: Bundles) -> None:
-        """Raise InputError for a claim about an attribute that no bundle has: it would go unchecked."""
         names = dict.fromkeys(name for _, published in bundles for name in published.domain.attributes)
         for claim in self.claims:
             if isinstance(claim, Claim) and claim.about is not None and claim.about not in names:
@@ -245,7 +231,6 @@ class _Asked:
                 )
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
-        """Return the claims about attributes that the bundle has; None where nothing is asked."""
         if not self.claims and not self.rules and self.difference is None:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
@@ -255,10 +240,8 @@ class _Asked:
 
 
 def _of_known(claim: Claim, domain: Domain) -> Claim:
-    """A claim of those whose value is known: what rows without one are called is no value. The bundle has no say in that.
-
-    A coarser label of that name is only what a bundle calls the values under it.
-    """
+    # What rows without a value are called is no value. The bundle has no say in that; a coarser label of that name is
+    # only what it calls the values under it.
     if not isinstance(claim, MaxentDiversity | Register) or MISSING not in domain.hierarchy(claim.about).labels[0]:
         return claim
     return claim.leaving_out(MISSING)
@@ -379,11 +362,7 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> lis
 _CLAIMS = 'a list of claims such as ["k-link=10"]'
 
 
-def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
-    """Return the claims other than the least difference of releases, `difference=K`, and the largest K, if any.
-
-    Raises InputError for a K that is no whole number of at least 1.
-    """
+def _asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
     others: list[str | Claim] = []
     demands: list[int] = []
     for claim in elements_of(claims, "claims", _CLAIMS):

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import repeat
 from math import prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -44,90 +45,52 @@ from checks.risk.harm import (
     product,
     weighted_mean,
 )
-from marginals.arguments import require
+from marginals.arguments import require, require_names
 from marginals.errors import InputError
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
 from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Rows
 from marginals.tables.values import BLANKS
-from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only
+from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.tables.generalized_cells import Taxonomy
 
 
 @dataclass(frozen=True, eq=False)
 class DictionaryRisk:
-    """Risk of disclosing a table to attackers with one dictionary.
+    """Risk of disclosing a table to attackers with one dictionary: means over its records, and numbers of records.
 
-    losses, linked: of each record, and if it is linked with public records first. counts: entries that are consistent
-    with it. own_fits: whether the person's own entry fits, None if that is not known. Shape (records,) each.
-    is_upper_bound: whether Proposition 1 holds. weights: of records in means, None for 1 each.
+    identified: records that exactly one entry fits, whoever it is about. identified_right: those of them whose entry is the
+    person's own; None if that is not known. fewest_consistent: entries that fit a record. is_upper_bound: whether
+    Proposition 1 holds. linked_risk: of records that are linked first, else None. losses, linked: of each record.
+    counts: entries that are consistent with it.
     """
 
     name: str
-    losses: FloatArray = field(repr=False)
-    counts: CountArray = field(repr=False)
+    risk: float
+    largest_loss: float
+    identification_probability: float
+    identified: int
+    identified_right: int | None
+    fewest_consistent: int
     is_upper_bound: bool
-    own_fits: BoolArray | None = field(repr=False)
+    linked_risk: float | None
+    losses: FloatArray = field(repr=False)
     linked: FloatArray | None = field(repr=False)
-    weights: FloatArray | None = field(repr=False)
-    PLAIN: ClassVar = (
-        *("name", "risk", "largest_loss", "identification_probability", "identified", "identified_right"),
-        *("fewest_consistent", "is_upper_bound", "linked_risk"),
-    )
-
-    @property
-    def risk(self) -> float:
-        """Mean loss."""
-        return weighted_mean(self.losses, self.weights)
-
-    @property
-    def linked_risk(self) -> float | None:
-        """Mean loss of records that are linked first; None if they are not linked."""
-        return None if self.linked is None else weighted_mean(self.linked, self.weights)
-
-    @property
-    def largest_loss(self) -> float:
-        """Largest loss of a record."""
-        return float(self.losses.max())
-
-    @property
-    def identification_probability(self) -> float:
-        """Mean probability that a person is identified."""
-        return weighted_mean(identification_probability(self.counts), self.weights)
-
-    @property
-    def fewest_consistent(self) -> int:
-        """Fewest entries that fit a record."""
-        return int(self.counts.min())
-
-    @property
-    def identified(self) -> int:
-        """Number of records that exactly one entry fits, whoever that entry is about."""
-        return int(np.count_nonzero(self.counts == 1))
-
-    @property
-    def identified_right(self) -> int | None:
-        """Number of these records whose entry is the person's own; None if it is not known which that is."""
-        return None if self.own_fits is None else int(np.count_nonzero((self.counts == 1) & self.own_fits))
+    counts: CountArray = field(repr=False)
 
 
 @dataclass(frozen=True, eq=False)
 class TableRisk:
     """Risk of disclosing a table to attackers with some dictionaries (LSFB09 Definitions 3 and 4).
 
-    prior: shape (dictionaries,). utility: of each record, shape (records,). weights: of records in means, None for 1 each.
+    prior: shape (dictionaries,). mean_utility: of the records.
     """
 
     dictionaries: tuple[DictionaryRisk, ...]
     prior: FloatArray
-    utility: FloatArray = field(repr=False)
-    weights: FloatArray | None = field(default=None, repr=False)
-
-    @property
-    def mean_utility(self) -> float:
-        """Mean utility of the records."""
-        return weighted_mean(self.utility, self.weights)
+    mean_utility: float
+    records: int
 
     @property
     def bayes_risk(self) -> float:
@@ -148,7 +111,7 @@ class TableRisk:
     def as_json(self) -> dict[str, Any]:
         """Return plain values; null stands for infinite, and for what is not known."""
         risks = {"bayes_risk": self.bayes_risk, "worst_case_risk": self.worst_case_risk}
-        return {"records": len(self.utility), "utility": self.mean_utility, **risks, "dictionaries": self.dictionaries}
+        return {"records": self.records, "utility": self.mean_utility, **risks, "dictionaries": self.dictionaries}
 
 
 ALL_OTHERS = "*"
@@ -181,11 +144,6 @@ class HarmModel:
         """The attributes that weights and interactions name."""
         return (*(self.weights or {}), *(name for names, _ in self.interactions for name in names))
 
-    def weight_of(self, attribute: str) -> float:
-        """The factor of the shares of an attribute's values."""
-        weight = (self.weights or {}).get(attribute, 0.0)
-        return float(weight) if isinstance(weight, int | float) else 1.0
-
     def shares_of(self, attribute: str, taxonomy: Taxonomy) -> FloatArray:
         """The share of that weight of each node, shape (nodes,). Raises InputError for a weight of an unknown value."""
         by_value = (self.weights or {}).get(attribute)
@@ -214,7 +172,8 @@ class HarmModel:
         interactions = [(names, weight) for names, weight in self.interactions if set(names) <= set(attributes)]
         terms: list[tuple[int, ...]] = [(axis,) for axis in range(len(space))]
         terms += [tuple(space.domain.index(name) for name in names) for names, _ in interactions]
-        columns: list[float | FloatArray] = [self.weight_of(name) for name in attributes]
+        weights = [self.weights.get(name, 0.0) for name in attributes]  # those by value are in the shares
+        columns: list[float | FloatArray] = [float(w) if isinstance(w, int | float) else 1.0 for w in weights]
         if self.personal is not None:  # they take the place of these weights for the people that have a row
             row = _rows_about(self.personal, people)
             for axis, name in enumerate(attributes):
@@ -297,12 +256,9 @@ class RiskAssessment:
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
-        attributes = [*domain.attributes, *self.attackers.added_columns]
-        for name in self.harm.attributes:
-            if name not in attributes:
-                raise InputError(
-                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(attributes)}"
-                )
+        linkage = self.attackers.linkage
+        attributes = [*domain.attributes, *(linkage.columns if linkage else ())]
+        require_names(self.harm.attributes, "section [risk]", attributes, "attribute")
 
     @classmethod
     def of(
@@ -367,23 +323,32 @@ class RiskAssessment:
     def of_table(self, disclosed: Records | None = None) -> TableRisk:
         """The risk of what is disclosed, or of other generalizations of the rows."""
         records = self.table.records if disclosed is None else disclosed
-        linkage = self.attackers.linkage
-        linked = None if linkage is None else self._linked_losses(records, linkage)
-        dictionaries = []
-        for number, (people, dictionary) in enumerate(zip(self.attackers.dictionaries, self.problem.dictionaries)):
-            counts, own_entries = consistent_counts(records, dictionary), self._own_entries(people)
-            dictionaries.append(
-                DictionaryRisk(
-                    people.name,
-                    self.problem.harm.loss(records, np.arange(len(records)), counts),
-                    counts,
-                    self._is_bound(records, dictionary, own_entries),
-                    _own_fits(records, dictionary, own_entries),
-                    None if linked is None else linked[number],
-                    self.weights,
-                )
-            )
-        return TableRisk(tuple(dictionaries), np.array(self.attackers.prior), distance_from_root(records), self.weights)
+        linkage, dictionaries = self.attackers.linkage, self.problem.dictionaries
+        linked = repeat(None) if linkage is None else self._linked_losses(records, linkage)
+        risks = map(partial(self._under, records), self.attackers.dictionaries, dictionaries, linked)
+        utility = weighted_mean(distance_from_root(records), self.weights)
+        return TableRisk(tuple(risks), np.array(self.attackers.prior), utility, len(records))
+
+    def _under(
+        self, records: Records, people: PeopleTable, dictionary: Dictionary, linked: FloatArray | None
+    ) -> DictionaryRisk:
+        counts, own_entries = consistent_counts(records, dictionary), self._own_entries(people)
+        losses, identified = self.problem.harm.loss(records, np.arange(len(records)), counts), counts == 1
+        is_right = None if own_entries is None else identified & _own_fits(records, dictionary, own_entries)
+        return DictionaryRisk(
+            people.name,
+            weighted_mean(losses, self.weights),
+            float(losses.max()),
+            weighted_mean(identification_probability(counts), self.weights),
+            int(identified.sum()),
+            None if is_right is None else int(is_right.sum()),
+            int(counts.min()),
+            own_entries is not None and self._is_bound(records, dictionary, own_entries),
+            None if linked is None else weighted_mean(linked, self.weights),
+            losses,
+            linked,
+            counts,
+        )
 
     def _own_entries(self, dictionary: PeopleTable) -> IndexArray | None:
         try:
@@ -391,14 +356,13 @@ class RiskAssessment:
         except InputError:
             return None
 
-    def _is_bound(self, records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> bool:
+    def _is_bound(self, records: Records, dictionary: Dictionary, own_entries: IndexArray) -> bool:
         numbered = Dictionary(dictionary.entries, np.arange(len(dictionary)))
         try:
-            if own_entries is not None:
-                require_bound(records, self.originals, own_entries, numbered, self.problem.harm)
+            require_bound(records, self.originals, own_entries, numbered, self.problem.harm)
         except IncomparableError:
             return False
-        return own_entries is not None
+        return True
 
     def _linked_losses(self, disclosed: Records, linkage: Linkage) -> FloatArray:
         space = linkage.enlarged_space(self.table.rows.domain, self.attackers.dictionaries)
@@ -445,9 +409,7 @@ class RiskAssessment:
         return line if points is None else line.thinned(points)
 
 
-def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray | None) -> BoolArray | None:
-    if own_entries is None:
-        return None
-    fits = own_entries >= 0
+def _own_fits(records: Records, dictionary: Dictionary, own_entries: IndexArray) -> BoolArray:
+    fits: BoolArray = own_entries >= 0
     fits[fits] = dictionary.entries[own_entries[fits]].is_consistent_with(records[np.flatnonzero(fits)])
-    return read_only(fits)
+    return fits

@@ -161,11 +161,6 @@ class Attackers:
         """Tables that they look into."""
         return self.dictionaries if self.linkage is None else (*self.dictionaries, self.linkage.public)
 
-    @property
-    def added_columns(self) -> tuple[str, ...]:
-        """The columns that linking adds to what is disclosed."""
-        return () if self.linkage is None else self.linkage.columns
-
     def check(self, domain: Domain) -> None:
         """Raise InputError if they could find nobody in a table over this domain, or nothing to link with it."""
         for dictionary in self.dictionaries:

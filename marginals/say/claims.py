@@ -60,11 +60,6 @@ def few_rows(least: int) -> str:
     return f"{counts_below(max(least, 2)).removeprefix('from ')} {'row' if least <= 2 else 'rows'}"
 
 
-def claimed_of(rows_per_person: object) -> str:
-    """Return of whom a claim speaks, as it stands after what it demands."""
-    return "of people" if rows_per_person == 1 else f"of people with at most {rows_per_person} rows each"
-
-
 _TITLES = {
     "maxent-diversity": "Maximum-entropy diversity of {attribute}, {diversity}",
     "register": "Diversity of {attribute} for readers with a register, {diversity}",
@@ -104,11 +99,8 @@ def claim_title(claim: Claim) -> str:
     if isinstance(claim, CountClaim):
         return _TITLES[claim.criterion].format(k=claim.k)
     assert isinstance(claim, AttributeClaim)
-    return _TITLES[claim.criterion].format(attribute=_attribute(claim), diversity=str(claim.diversity))
-
-
-def _attribute(claim: AttributeClaim) -> str:
-    return f"{claim.about} at level {claim.level}" if claim.level else claim.about
+    attribute = f"{claim.about} at level {claim.level}" if claim.level else claim.about
+    return _TITLES[claim.criterion].format(attribute=attribute, diversity=str(claim.diversity))
 
 
 def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
@@ -353,10 +345,10 @@ def _likeness(finding: Finding) -> Hashable:
 
 def _sentence_on(finding: Finding, harmful: AnyCollection[str]) -> Sentence:
     parameters = dict(finding.parameters)
-    of_whom = f", {claimed_of(parameters.pop('rows_per_person'))}" if "rows_per_person" in parameters else ""
-    term = (
-        f"{finding.criterion} {', '.join(f'{name} = {value}' for name, value in parameters.items())}".rstrip() + of_whom
-    )
+    rows = parameters.pop("rows_per_person", None)
+    of_whom = "" if rows is None else ", of people" if rows == 1 else f", of people with at most {rows} rows each"
+    values = ", ".join(f"{name} = {value}" for name, value in parameters.items())
+    term = f"{finding.criterion} {values}".rstrip() + of_whom
     condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict in _KEPT else ""
     return _sentence(
         finding, term, str(parameters.get("sensitive", "")), [finding.note, _worst(finding, harmful), condition]

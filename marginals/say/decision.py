@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from checks.finding import Verdict
 from marginals.attacks import small_below
+from marginals.messages import first_few
 from marginals.names import column_name, number_of
 from marginals.say.claims import finding_sentences, sensitive_lines
 from marginals.say.table import rows_in_words
@@ -14,9 +15,6 @@ from marginals.say.table import rows_in_words
 if TYPE_CHECKING:
     from marginals.decision import Approval, DecidedTable, Decision, Learned
     from marginals.steward import WantedTable
-
-_NAMED = 6
-"""Names that a line lists."""
 
 _MOST_VALUES = 3
 """Values that are named; more are counted."""
@@ -61,7 +59,6 @@ def _smallest_line(decision: "Decision") -> str:
 
 
 def _revealing_line(decision: "Decision") -> str:
-    """Return the value that readers come nearest to its limit with, and in which group; empty if no value has a limit."""
     limited = [learned for learned in decision.learned if learned.surest.bound is not None]
     if not limited:
         return ""
@@ -109,7 +106,7 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
 def useful_line(decision: "Decision") -> str:
     """Return how many pairs of attributes can be analysed, and of which nothing is published."""
     pairs = decision.pairs.total
-    nothing = f" Nothing of: {_few(decision.content.unpublished)}." if decision.content.unpublished else ""
+    nothing = f" Nothing of: {first_few(decision.content.unpublished, 6)}." if decision.content.unpublished else ""
     if not pairs:
         return f"Useful for: the counts of one column.{nothing}"
     exactly = "" if not decision.exact else f", {decision.exact:,} of them exactly"
@@ -122,7 +119,7 @@ def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
         return ""
     lost = [" by ".join(map(column_name, table.attributes)) for table in wanted if table.margin is None]
     not_lost = f"{len(wanted) - len(lost):,} of {len(wanted):,} named questions are answered by a table"
-    return f"Named: {not_lost}{f'; not {_few(lost)}' if lost else ''}."
+    return f"Named: {not_lost}{f'; not {first_few(lost, 6)}' if lost else ''}."
 
 
 def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
@@ -195,7 +192,7 @@ def _learned_row(decision: "Decision", learned: "Learned") -> dict[str, Any]:
 
 
 def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
-    """Return of each sensitive attribute, or of each where none is, the others by what a release tells of the pair."""
+    # of each sensitive attribute, or of each where none is, the others by what a release tells of the pair
     kinds, rows = decision.pairs.kinds, list[tuple[str, Mapping[str, str]]]()
     published = [name for name in decision.pairs.attributes if name not in decision.content.unpublished]
     for name in [name for name in decision.content.sensitive if name in published] or published:
@@ -203,7 +200,7 @@ def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
         for other in published:
             if other != name and (kind := kinds.get((name, other))):
                 by_kind.setdefault(kind, []).append(column_name(other))
-        rows.append((column_name(name), {kind: _few(names) for kind, names in by_kind.items()}))
+        rows.append((column_name(name), {kind: first_few(names, 6) for kind, names in by_kind.items()}))
     return rows
 
 
@@ -216,8 +213,3 @@ def _table_row(decision: "Decision", table: "DecidedTable") -> dict[str, Any]:
         "numbers": table.numbers,
         "smallest": table.smallest,
     }
-
-
-def _few(names: Sequence[str]) -> str:
-    more = len(names) - _NAMED
-    return f"{', '.join(names[:_NAMED])}{f' and {more:,} more' if more > 0 else ''}"

@@ -59,7 +59,7 @@ class RiskReport(NamedTuple):
 def risk_lines(report: RiskReport) -> Iterator[str]:
     """Yield the risk under each dictionary, the best disclosure, and the frontier."""
     table, best = report.table, report.optimum
-    yield f"{number_of(len(table.utility), 'record')} disclosed, mean utility {table.mean_utility:.3f}, against"
+    yield f"{number_of(table.records, 'record')} disclosed, mean utility {table.mean_utility:.3f}, against"
     for of in table.dictionaries:
         whose = "" if of.identified_right is None else f", their own for {of.identified_right:,}"
         yield (

@@ -12,7 +12,7 @@ from marginals.say.table import rows_in_words
 if TYPE_CHECKING:
     from marginals.accuracy import Comparison
     from marginals.bundle.content import BundleContent
-    from marginals.steward import BaseChoice, FurtherBeside, StewardReport, WantedTable
+    from marginals.steward import BaseChoice, FurtherTables, StewardReport, WantedTable
     from models.search.problem import SearchResult
     from models.tables.hierarchy import Domain
 
@@ -183,7 +183,7 @@ def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals:
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
 
 
-def beside_lines(further: "FurtherBeside | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
+def beside_lines(further: "FurtherTables | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
     """Yield which further tables there are, what each gained, and which were left out again; at most `most` by name."""
     if further is None:
         return

@@ -4,12 +4,10 @@ import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import MAXYEAR, MINYEAR, datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime
 from itertools import chain
 from math import inf
-from types import UnionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
@@ -51,15 +49,30 @@ def text_of(value: Any) -> str | None:
     return str(value)
 
 
-@contextmanager
-def calendar_refusals(where: str) -> Iterator[None]:
-    """Turn errors of dates and times that have no text into InputErrors. where: what messages call the values."""
+_UNREAD = {
+    "timedelta": "durations",
+    "timedelta64": "durations",
+    "BaseOffset": "durations",
+    "MonthDayNano": "durations",
+    "float16": "numbers of 16 bits",
+    "bytes": "bytes",
+}
+"""Classes of values that engines read differently, and what messages call them."""
+
+
+def _texts(values: Iterable[Any], where: str, *kinds: type) -> Values:
+    """Texts of distinct values of these kinds, and None. Raises InputError for values that engines read differently."""
     try:
-        yield
+        values = list(values)
+        texts = [*map(text_of, values), None]
     except (ArithmeticError, ValueError):
         raise InputError(
             f"{where} holds a date or time that cannot be read; years go from {MINYEAR} to {MAXYEAR}"
         ) from None
+    for kind in {*kinds, *map(type, values)}:
+        if held := next((_UNREAD[base.__name__] for base in kind.__mro__ if base.__name__ in _UNREAD), None):
+            raise _unread(where, held)
+    return texts
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +154,9 @@ class Source(Protocol):
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return the distinct rows of some columns. Raises InputError where they cannot be had."""
 
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning, alike ones apart; of columns of one name the first."""
+
     def place(self, column: str, text: str) -> str | None:
         """Return the first place of a value, such as "row 3" (from 1); None for a source without an order."""
 
@@ -154,6 +170,10 @@ class InOrder(ABC):
 
         The name is empty if there is one file. Raises InputError if a part cannot be read.
         """
+
+    @abstractmethod
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning, alike ones apart; of columns of one name the first."""
 
     def distinct_rows(self, columns: Sequence[str], most: float = inf) -> DistinctRows:
         """Return the distinct rows of some columns; only some rows if they are more than `most`."""
@@ -217,6 +237,11 @@ class PandasFrame(InOrder):
         """Names of its columns."""
         return list(map(str, self.frame.columns))
 
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning, alike ones apart."""
+        first = PandasFrame(self.frame.loc[:, ~self.frame.columns.duplicated()].head(count), self.name)
+        return first.rows(first.columns)
+
     def rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return all rows of some columns in order, alike ones apart."""
         return DistinctRows.each_once({column: self._coded(column) for column in columns}, len(self.frame))
@@ -237,30 +262,16 @@ class PandasFrame(InOrder):
         try:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:
-            raise InputError(f"{where} holds lists or the like, not single values") from None
-        for held, holds in (
-            ("durations", values.dtype.kind == "m" or _holds(values, timedelta | pd.DateOffset)),
-            ("numbers of 16 bits", self.frame[column].dtype == np.float16),
-            ("bytes", _holds(values, bytes)),
-        ):
-            if holds:
-                raise unread(where, held)
+            raise _unread(where, "lists or the like") from None
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
         scalars = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
-        with calendar_refusals(where):
-            return narrow, [*map(text_of, scalars), None]
-
-
-def _holds(values: "pd.Index[Any]", kind: type | UnionType) -> bool:
-    return values.dtype.kind == "O" and any(isinstance(value, kind) for value in values)
+        return narrow, _texts(scalars, where, self.frame[column].dtype.type)
 
 
 def factorized(column: "pd.Series[Any]", missing: Collection[str], decimal: str = ".") -> tuple[IndexArray, list[str]]:
-    """Return codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a
-    fraction.
-    """
+    """Return codes of the values as text, -1 where missing, and the distinct texts."""
     name = str(column.name)
     rows = PandasFrame(column.to_frame(name)).rows([name])
     texts = rows.values[name]
@@ -280,43 +291,12 @@ def reals(column: "pd.Series[Any]") -> FloatArray:
 
 
 def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
-    """Return all rows of some columns of a table in order, alike ones apart. name: of the table in messages."""
+    """Return all rows of some columns of a table in order, alike ones apart."""
     coded = {column: _coded(table.column(column), f"column {column!r} of {name}") for column in columns}
     return DistinctRows.each_once(coded, table.num_rows)
 
 
-def _check_kind(kind: "pa.DataType", where: str) -> None:
-    """Raise InputError for lists and the like, and for a type whose values engines read differently."""
-    import pyarrow as pa
-
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_nested(kind):
-        raise InputError(f"{where} holds lists or the like, not single values")
-    kinds = (
-        ("durations", pa.types.is_duration(kind) or pa.types.is_interval(kind)),
-        ("numbers of 16 bits", pa.types.is_float16(kind)),
-        ("bytes", "binary" in str(kind)),
-        ("values of an extension type", isinstance(kind, pa.BaseExtensionType)),
-        ("times in a zone that is not known", getattr(kind, "tz", None) and not _is_zone(kind)),
-    )
-    for held, holds in kinds:
-        if holds:
-            raise unread(where, held)
-
-
-def _is_zone(kind: "pa.DataType") -> bool:
-    import pyarrow as pa
-
-    try:
-        pa.scalar(0, kind).as_py()
-    except (LookupError, ValueError):
-        return False
-    return True
-
-
-def unread(where: str, held: str) -> InputError:
-    """Return the refusal of a column of values that engines read differently. held: their name."""
+def _unread(where: str, held: str) -> InputError:
     return InputError(
         f"{where} holds {held}, which not every engine reads alike; write them as numbers or texts, or leave the column out"
     )
@@ -340,13 +320,19 @@ def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
     import pyarrow as pa
 
-    _check_kind(column.type, where)
     plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-    # Filling in for null would make Arrow load pandas.
-    encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
+    try:
+        # Filling in for null would make Arrow load pandas.
+        encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        held = "lists or the like" if pa.types.is_nested(plain.type) else "values of an extension type"
+        raise _unread(where, held) from None
     values = encoded.dictionary
-    with calendar_refusals(where):
-        # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
-        scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values.to_pylist()
-        texts = [*map(text_of, scalars), None]
+    try:
+        pa.scalar(0, values.type).as_py() if pa.types.is_timestamp(values.type) else None
+    except (LookupError, ValueError):
+        raise _unread(where, "times in a zone that is not known") from None
+    # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
+    scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else (v.as_py() for v in values)
+    texts = _texts(scalars, where)
     return numbers_of(encoded.indices).astype(smallest_code_dtype(len(texts))), texts

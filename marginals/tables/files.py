@@ -59,10 +59,7 @@ class ColumnLabels:
 
 
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
-    """Return the labels of each column of a statistics program's file; none for any other file. Reads no row.
-
-    Raises InputError if the file cannot be read, or pyreadstat is missing.
-    """
+    """Return the labels of each column of a statistics program's file; none for any other file. Reads no row."""
     if path.suffix.lower() not in STATISTICS:
         return {}
     _, about = _read_statistics(path, metadataonly=True)
@@ -104,10 +101,6 @@ class Files(InOrder, ABC):
                 if column not in names:
                     besides = f", which {first.name} has" if path != first else ""
                     raise InputError(f"{path.name} has no column {column!r}{besides}")
-
-    @abstractmethod
-    def first_rows(self, count: int) -> "pd.DataFrame":
-        """Return at most so many rows at the beginning of the first file, as texts."""
 
     @abstractmethod
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
@@ -153,9 +146,9 @@ class ProgramFile(Files):
         """Columns of the file."""
         return {self.paths[0]: list(map(str, self.frame.columns))}
 
-    def first_rows(self, count: int) -> "pd.DataFrame":
-        """Return at most so many rows at the beginning, as texts."""
-        return _as_texts(self.frame.head(count))
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning, alike ones apart."""
+        return PandasFrame(self.frame, self.name).first_rows(count)
 
     def frames(self, _path: Path) -> "Iterator[pd.DataFrame]":
         """Return the rows of the file."""
@@ -190,13 +183,6 @@ def _value_labels(about: Any, column: str) -> dict[str, str]:
 
 def _one_line(text: object) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
-
-
-def _as_texts(frame: "pd.DataFrame") -> "pd.DataFrame":
-    import pandas as pd
-
-    texts = {number: [text_of(value) or "" for value in frame.iloc[:, number]] for number in range(frame.shape[1])}
-    return pd.DataFrame(texts).set_axis(list(map(str, frame.columns)), axis=1)
 
 
 def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:
@@ -257,10 +243,7 @@ _CELLS = 16_000_000
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> Files:
-    """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds.
-
-    Raises InputError for no table, for files of several kinds, and for a header or sheet that they cannot have.
-    """
+    """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds."""
     paths = _paths(path)
     if not paths:
         raise InputError(f"there is no table at {path}")
@@ -335,10 +318,10 @@ class CsvFiles(Files):
         """Refusal of each file, if it holds something besides rows."""
         return [unsafe_line(path, self.form, layout) for path, layout in self.layouts.items()]
 
-    def first_rows(self, count: int) -> "pd.DataFrame":
-        """Return at most so many rows at the beginning of the first file."""
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning of the first file, alike ones apart."""
         path = self.paths[0]
-        return next(_unchecked_chunks(path, self.form, self.layouts[path], count)).head(count)
+        return PandasFrame(next(_unchecked_chunks(path, self.form, self.layouts[path], count))).first_rows(count)
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read one of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
@@ -385,10 +368,10 @@ class ParquetFiles(Files):
                     f"{first.name}; make it the same in all files"
                 )
 
-    def first_rows(self, count: int) -> "pd.DataFrame":
-        """Return at most so many rows at the beginning of the first file, as texts."""
-        batch = next(iter(_batches(self.paths[0], self.columns)))
-        return _as_texts(batch.slice(0, count).to_pandas())
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning of the first file, alike ones apart."""
+        first = next(iter(_batches(self.paths[0], self.columns))).slice(0, count)
+        return rows_of(first, self.columns, self.paths[0].name)
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read all rows of one of the files."""

@@ -1,16 +1,14 @@
 """Frames of other libraries, through narwhals: in memory, or elsewhere, whose distinct rows must fit into memory."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.counts import is_called_a_count, likely_counts
 from marginals.tables.distinct_rows import (
     DistinctRows,
     InOrder,
@@ -19,20 +17,15 @@ from marginals.tables.distinct_rows import (
     is_of_pandas,
     numbers_of,
     rows_of,
-    unread,
     without_views,
 )
-from marginals.tables.files import Files
 from marginals.tables.opening import engine_refusals, require
 from marginals.tables.spellings import BLANKS
 
 if TYPE_CHECKING:
     import narwhals as nw
-    import pandas as pd
 
 _EXTRAS = ("duckdb", "polars", "ibis")
-_ROWS_OF_COUNTS = 10_000
-"""Rows that decide whether a table is one of counts."""
 _COUNT = "anonymized marginals: count"
 """Name of the column of counts, unlike any other."""
 
@@ -63,6 +56,10 @@ class EagerFrame(InOrder):
         """Names of its columns."""
         return self.frame.columns
 
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return at most so many rows at the beginning, alike ones apart."""
+        return rows_of(self.frame.head(count).to_arrow(), self.columns, self.name)
+
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
         """Read all rows of some columns, in one part."""
         yield "", rows_of(self.frame.select(list(columns)).to_arrow(), columns, self.name)
@@ -86,12 +83,6 @@ class LazyFrame:
         import narwhals as nw
 
         schema = self.frame.collect_schema()
-        for column in columns:
-            where = f"column {column!r} of {self.name}"
-            if isinstance(schema[column], nw.List | nw.Array | nw.Struct):
-                raise InputError(f"{where} holds lists or the like, not single values")
-            if isinstance(schema[column], nw.Duration | nw.Binary):
-                raise unread(where, "bytes" if isinstance(schema[column], nw.Binary) else "durations")
         texts = {c for c in columns if isinstance(schema[c], nw.Categorical | nw.Enum)}
         plain = (nw.col(c).cast(nw.String) if c in texts else nw.col(c) for c in columns)
         rows = self.frame.select(*(column.alias(f"v{place}") for place, column in enumerate(plain)))
@@ -107,16 +98,17 @@ class LazyFrame:
         coded = rows_of(table.rename_columns([*columns, _COUNT]), columns, self.name)
         return DistinctRows.of(coded.values, coded.codes, numbers_of(table.column(_COUNT)).astype(np.int64))
 
+    def first_rows(self, count: int) -> DistinctRows:
+        """Return some of the rows, at most so many."""
+        return rows_of(self.frame.head(count).collect(backend="pyarrow").to_native(), self.columns, self.name)
+
     def place(self, _column: str, _text: str) -> str | None:
         """Return None: the rows have no order."""
         return None
 
 
 def frame_source(frame: object, most: float = inf) -> Source:
-    """Return the source for a frame of any library that narwhals supports. Raises InputError for anything else.
-
-    `most`: distinct rows that fit into memory, of a frame whose rows are not there.
-    """
+    """Return the source for a frame of any library that narwhals supports. `most`: distinct rows that fit into memory."""
     if is_of_pandas(frame):
         return PandasFrame(frame)
     import narwhals as nw
@@ -131,46 +123,3 @@ def frame_source(frame: object, most: float = inf) -> Source:
     library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
     return EagerFrame(opened) if isinstance(opened, nw.DataFrame) else LazyFrame(opened, most)
-
-
-def counts_column(origin: object) -> str | None:
-    """Return the column of files, or of a frame, that most likely has the number of people of a row; else None."""
-    if isinstance(origin, Files):
-        origin = origin.first_rows(_ROWS_OF_COUNTS) if any(map(is_called_a_count, origin.columns)) else None
-    if origin is None:
-        return None
-    if not is_of_pandas(origin):
-        import narwhals as nw
-
-        frame: Any = nw.from_native(cast("Any", origin))
-        if not any(map(is_called_a_count, frame.collect_schema().names())):
-            return None
-        first = frame.head(_ROWS_OF_COUNTS)
-        table = (first.collect(backend="pyarrow") if isinstance(first, nw.LazyFrame) else first).to_arrow()
-        origin = table.to_pandas()
-    rows = cast("pd.DataFrame", origin)
-    source = PandasFrame(rows.loc[:, ~rows.columns.duplicated()].head(_ROWS_OF_COUNTS))
-    if any(map(is_called_a_count, source.columns)):
-        with suppress(InputError):  # lists and the like
-            return likely_counts(source.rows(source.columns))
-    return None
-
-
-def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
-    """Return the ordered categories of each column of a frame that has such, lowest first, where all are texts."""
-    categories_of: dict[str, Sequence[object]] = {}
-    if is_of_pandas(frame):
-        kinds = ((str(name), kind) for name, kind in frame.dtypes.items())
-        categories_of = {name: kind.categories.tolist() for name, kind in kinds if getattr(kind, "ordered", None)}
-    else:
-        import narwhals as nw
-
-        opened: Any = nw.from_native(frame)
-        categories_of = {
-            name: kind.categories for name, kind in opened.collect_schema().items() if isinstance(kind, nw.Enum)
-        }
-    return {
-        name: tuple(map(str, categories))
-        for name, categories in categories_of.items()
-        if all(isinstance(category, str) for category in categories)
-    }

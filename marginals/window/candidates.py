@@ -21,7 +21,7 @@ from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.steward_page import renamed
 from marginals.release.release import Release, open_release
-from marginals.steward import StewardFile, beside
+from marginals.steward import StewardFile, steward_page_path
 from marginals.tables.files import files_at
 from marginals.window.jobs import SEARCH, Job, JobList
 from marginals.window.project import NOTES, ConfigFile, Project, flat
@@ -153,7 +153,7 @@ class Candidates:
         key = None if sign is None else folder / sign
         reads = config.reads if key is None else (*config.reads, key)
         require_replaceable(folder / out, reads)
-        page = StewardFile(beside(folder / out), folder / out, reads)
+        page = StewardFile(steward_page_path(folder / out), folder / out, reads)
         content = open_release(candidate.folder / "release")
         if identity_of(content.published) != approved:
             raise InputError("this is not the release that you looked at; look at what leaves the house again")

@@ -42,15 +42,9 @@ from checks.classes import (
     table_diversity,
     table_findings,
 )
-from checks.population import (
-    THRESHOLDS,
-    delta_presence,
-    estimated_risks,
-    k_map,
-    reidentification,
-)
+from checks.population import THRESHOLDS, delta_presence, estimated_risks, k_map, reidentification
 from filled_tables import filled, flat_domain, of_labels
-from marginals import Table, plain
+from marginals import Table
 from models import ContingencyTable, ContradictionError, Domain
 from privacy_strategies import classes as rows_of_a_class
 from privacy_strategies import dense_tables, diversities
@@ -206,22 +200,6 @@ def test_the_assessment_counts_classes_and_rows(table: ContingencyTable, share: 
         assert table_diversity(table, attribute, simple).holds
 
 
-def test_the_assessment_as_plain_values() -> None:
-    """What `assess --json` prints, null where no c will do."""
-    table = of_labels(("q", "s"), [("x", "1"), ("x", "1"), ("x", "2"), ("y", "1")])
-    with pytest.raises(CriterionError):
-        assess(table, ["s"]).diversity["s"].smallest_c(0)
-    assert plain(assess(table, ["s"])) == {
-        "rows": 4,
-        "classes": 2,
-        "k_anonymity": 1,
-        "diversity": {"s": {"distinct": 1, "simple": 1.0, "entropy": 1.0, "recursive_c": {"2": None}}},
-        "background_knowledge": {"s": {"least": 0, "ruled_out": {key: {"classes": 2, "rows": 4} for key in "123"}}},
-        "homogeneous": {"classes": 1, "rows": 1},
-        "nearly_homogeneous": {"classes": 1, "rows": 1},
-    }
-
-
 def test_a_table_without_rows_or_without_a_sensitive_attribute() -> None:
     empty = filled(flat_domain(q="xy", s="12"), [0] * 4)
     finding = table_diversity(empty, "s", Distinct(2))
@@ -309,19 +287,6 @@ def test_beside_another_sensitive_attribute_its_values_are_told_apart(counts: li
         assert found[name].reached.distinct == min(sum(map(bool, own)) for own in held)
 
 
-@given(st.lists(st.integers(1, 9), min_size=2, max_size=6))
-def test_with_generalized_values_the_smallest_tau_is_that_of_equal_shares(counts: list[int]) -> None:
-    """All values generalized to `*` stand for all that occur alike; a smaller share of the largest is impossible."""
-    number = len(counts)
-    table = filled(flat_domain(disease=number), counts)
-    found = eligibility(table, table, ["disease"], {})["disease"]
-    assert found.generalized == Fraction(1, number)
-    for l in range(2, number + 1):
-        assert Functional(found.generalized, l).decide([1] * number)
-        assert not Functional(found.generalized - Fraction(1, 10**6), l).decide([1] * number)
-        assert found.generalized <= found.tau[l - 2]
-
-
 @given(people_tables(), st.fractions(0, 1, max_denominator=9).filter(lambda tau: 0 < tau < 1), st.integers(2, 4))
 def test_the_excess_that_is_told_is_that_of_the_class_nearest_to_the_line(people: Table, tau: Fraction, l: int) -> None:
     """TZ09 Def. 8, summed by hand over the values of each class; None where a class lies above the line."""
@@ -371,7 +336,6 @@ certainties = st.sampled_from(
 
 
 def classes_with(rows: list[list[int]]) -> EquivalenceClasses:
-    """Classes with these counts by sensitive value."""
     width = max(map(len, rows))
     counts = [row + [0] * (width - len(row)) for row in rows]
     return equivalence_classes(filled(flat_domain(q=len(rows), s=width), counts), "s")

@@ -101,7 +101,6 @@ class OpenCombination(NamedTuple):
 
 
 def open_combinations(domain: Domain, found: Any) -> list[OpenCombination]:
-    """Those that are left, one by one."""
     left = []
     for some in found.waiting:
         axes = [
@@ -127,18 +126,6 @@ def with_tables(core: Core, further: tuple[Mask, ...]) -> Collection:
     return Collection.of(core.collection.cube, (*core.collection.masks, *further))
 
 
-def public_of(core: Core, collection: Collection) -> list[Mask]:
-    """What the tables show of nonsensitive attributes."""
-    own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
-    return sorted({mask & own for mask in collection.masks} - {0})
-
-
-def largest_k(core: Core, collection: Collection) -> int:
-    """Up to which every with_tables class has so many rows."""
-    own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
-    return min(core.collection.cube.least_count(mask & own) for mask in collection.masks)
-
-
 def certain(combinations: list[Combination], k: int) -> set[tuple[Mask, tuple[int, ...], str | None]]:
     return {(own.margin, own.cell, own.others) for own in combinations if own.least > 0 and own.most < k}
 
@@ -152,7 +139,8 @@ def test_programs_find_exactly_what_is_certain_of_up_to_three_values(
     beside: tuple[Core, tuple[Mask, ...]], more: int
 ) -> None:
     core, collection = beside[0], with_tables(*beside)
-    k = largest_k(core, collection) + more
+    public = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
+    k = min(core.collection.cube.least_count(mask & public) for mask in collection.masks) + more
     combinations = combinations_of(collection, core.nonsensitive) if k > 1 else None
     if combinations is None:
         return
@@ -193,17 +181,6 @@ def test_a_cycle_of_three_tables_proves_a_count_of_two() -> None:
     assert (found.verdict, found.worst_class.cell) == (Verdict.FAILS, {"A": "0", "B": "1", "C": "0"})
     assert found.worst_class.count_between == (2, 2)
     assert NoSmallCertain(k).check(Question(collection)).verdict is Verdict.FAILS
-
-
-@pytest.mark.parametrize("values", [3, 5])
-def test_what_two_possible_tables_clear_that_no_exchange_connects(values: int) -> None:
-    """Rows (0, i, i) and (1, i, i + 1), all pairs published: of their two possible tables each clears what the other has."""
-    counts = np.zeros((2, values, values), dtype=int)
-    for i in range(values):
-        counts[0, i, i] = counts[1, i, (i + 1) % values] = 1
-    collection = published(filled(flat_domain(A=2, B=values, C=values), counts), "AB", "BC", "AC")
-    waiting = Witnessing(collection, [], 2).look(30).waiting
-    assert all(open_ones.others for open_ones in waiting)  # who is no c: certain, since a published class has one row
 
 
 @pytest.mark.parametrize(("values", "rows"), [(3, 2), (3, 3), (5, 2), (5, 3)])
@@ -276,7 +253,8 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
     shown = {own for own in every if not any(not own.margin & ~mask for mask in fewer.masks)}
     left = open_ones(collection, found)
     assert certain(list(shown), k) <= left
-    looked_at = combined_margins(collection.domain, public_of(core, collection))
+    public = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
+    looked_at = combined_margins(collection.domain, sorted({mask & public for mask in collection.masks} - {0}))
     assert {one for one in left if one[0] in looked_at} <= open_ones(collection, before)
 
 
@@ -285,21 +263,6 @@ def open_ones(collection: Collection, found: Witnesses) -> set[tuple[Mask, tuple
         (own.margin, tuple(own.codes[a] for a in sorted(own.codes)), own.others)
         for own in open_combinations(collection.domain, found)
     }
-
-
-@pytest.mark.parametrize("block", [0, 1 << 23])
-def test_who_has_any_other_value_is_looked_at(block: int) -> None:
-    """Pairs over 2 x 2 x 3: of A 0 and B 0 one person has not C 0, whom no value of C and no level shows alone.
-
-    Four cells have one or two people, and in four there are as few others of another C.
-    """
-    counts = [3, 1, 0, 0, 3, 3, 0, 2, 3, 0, 1, 2]
-    collection = published(filled(flat_domain(A="01", B="01", C="012"), counts), "AB", "BC", "AC")
-    with patch("checks.small_combinations._BLOCK", block):
-        found = Witnessing(collection, [], 3).look(50)
-    (left,) = open_combinations(collection.domain, found)
-    assert (left.codes, left.others, left.count) == ({"A": 0, "B": 0, "C": 0}, "C", 1)
-    assert found.small == 8
 
 
 def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:

@@ -36,7 +36,7 @@ from checks import (
 from filled_tables import filled, published
 from judged_classes import judged_on
 from marginals import plain
-from models import Collection, Domain, Hierarchy, RefusalScope
+from models import Collection, Domain, Hierarchy
 from privacy_oracles import conditionals, finest, is_diverse, on_boundary
 from privacy_strategies import diversities, functionals, sensitive_collections
 
@@ -202,23 +202,6 @@ def areas(counts: list[list[int]]) -> Collection:
     """Areas by eight codes of two chapters."""
     domain = Domain.of({"area": Hierarchy.flat([f"area {n}" for n in range(len(counts))]), "diagnosis": DIAGNOSES})
     return published(filled(domain, counts), {"area": 0, "diagnosis": 0})
-
-
-def test_codes_that_are_uncertain_can_have_a_certain_chapter() -> None:
-    """Four codes of one chapter in each area: as uncertain as can be by code, certain by chapter."""
-    collection = areas([[5, 5, 5, 5, 0, 0, 0, 0], [0, 0, 0, 0, 5, 5, 5, 5]])
-    by_code = MaxentDiversity(Entropy(Fraction(4)), "diagnosis")
-    by_chapter = MaxentDiversity(Distinct(2), "diagnosis", 1)
-    assert by_code.check(Question(collection, ["diagnosis"])).holds
-    finding = by_chapter.check(Question(collection, ["diagnosis"]))
-    assert finding.verdict is Verdict.FAILS
-    assert finding.parameters == {"diversity": "distinct:2", "sensitive": "diagnosis", "level": 1}
-    assert finding.worst_class.distribution in ({"A": 1.0}, {"B": 1.0})
-    refusal = PrivacyConstraint(collection.cube, Requirements(("diagnosis",), diversities=(by_chapter,)))(
-        collection.masks, 0
-    )
-    assert refusal.scope is RefusalScope.FINER
-    assert "distinct:2 at level 1 in diagnosis" in refusal.reason
 
 
 def test_a_level_that_there_is_not_is_refused_or_undecided() -> None:

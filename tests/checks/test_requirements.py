@@ -51,11 +51,9 @@ from models import (
     InteractionGraph,
     MarginLimits,
     Mask,
-    Problem,
     RefusalScope,
     TimeOverError,
     allowed_moves,
-    exact,
 )
 from privacy_oracles import (
     are_diverse,
@@ -68,7 +66,7 @@ from privacy_oracles import (
     reached_tau,
 )
 from privacy_strategies import diversities, functionals, random_star, sensitive_collections
-from search_oracles import all_collections, allowed_values, goes_on_from, has_junction_tree, never
+from search_oracles import all_collections, goes_on_from, has_junction_tree
 from strategies import maximal_cliques
 
 Case = tuple[Collection, Requirements, int | None]
@@ -87,7 +85,6 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 def is_allowed(collection: Collection, requirements: Requirements, limit: int | None) -> bool:
-    """Claim by claim on the whole collection, nothing remembered and nothing skipped."""
     maximal = [m for m in collection.masks if not any(m != other and m & ~other == 0 for other in collection.masks)]
     margins = [collection.domain.margin(mask) for mask in maximal]
     with_sensitive = max((sum(a in margin for margin in margins) for a in requirements.sensitive), default=0)
@@ -349,16 +346,6 @@ def test_too_few_coarse_values_say_nothing_of_collections_that_show_finer_ones()
     assert constraint([first, second], 0) is None
 
 
-def test_the_exact_search_finds_what_can_only_be_reached_through_coarse_values() -> None:
-    """It begins with either margin, both of which are refused; still it may not take their refusals for all there is."""
-    cube, first, second = crossed()
-    problem = Problem(cube, PrivacyConstraint(cube, Requirements(("s", "t"), diversity=Distinct(3))))
-    found = exact(problem, never)
-    assert set(found.cliques) == {first, second}
-    assert found.value == pytest.approx(min(allowed_values(problem).values()))
-    assert found.optimal
-
-
 # Budgets: a check does no more work than it may, says undecided then and never anything false, and always the same.
 
 
@@ -394,7 +381,6 @@ def test_whatever_the_budget_a_verdict_is_true_or_undecided(
 
 
 def looks(number: int) -> Deadline:
-    """A deadline that is over when it was looked at so often."""
     counted = count()
     return Deadline(float(number), lambda: float(next(counted)))
 

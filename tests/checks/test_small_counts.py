@@ -32,7 +32,6 @@ from checks import (
 from dice import Dice
 from filled_tables import apart, filled, flat_domain, of_labels, of_rows, published
 from models import (
-    Cells,
     Collection,
     ContingencyTable,
     DataCube,
@@ -40,7 +39,6 @@ from models import (
     DomainMismatchError,
     Hierarchy,
     Margin,
-    Support,
     TooManyCellsError,
 )
 from privacy_oracles import (
@@ -125,27 +123,6 @@ def test_stars_that_show_the_sensitive_attribute_at_three_levels(seed: int) -> N
         assert k_combinatorial(collection, ["s"], k).verdict is expected, k
 
 
-ABS = flat_domain(a="xy", b="xy", s="uvw")
-
-
-def test_a_cell_that_two_margins_pin_down_together_by_hand() -> None:
-    """Each class has 6 rows or more; but x, x has min(1, 5) + min(5, 0) + min(0, 1) = 1 row at most, and can have it."""
-    collection = apart(ABS, {"as": np.array([[1, 5, 0], [4, 1, 3]]), "bs": np.array([[5, 0, 1], [0, 6, 2]])})
-    assert k_link(collection, ["s"], 6).holds
-    finding = k_combinatorial(collection, ["s"], 2)
-    assert finding.verdict is Verdict.FAILS
-    assert finding.worst_class.cell == {"a": "x", "b": "x"}
-    assert finding.worst_class.count == 1
-    assert finding.worst_class.counts in ([{"u": 1, "v": 5}, {"u": 5, "w": 1}], [{"u": 5, "w": 1}, {"u": 1, "v": 5}])
-
-
-def test_a_cell_that_cannot_be_filled_at_all_is_no_finding() -> None:
-    """x, x has no common sensitive value: U = 0 links to nobody. And where nothing is published nobody is linked."""
-    collection = apart(ABS, {"as": np.array([[0, 6, 0], [6, 0, 6]]), "bs": np.array([[6, 0, 6], [0, 6, 0]])})
-    assert k_combinatorial(collection, ["s"], 6).holds
-    assert k_combinatorial(Collection.of(collection.cube, []), ["s"], 1000).holds
-
-
 @pytest.mark.parametrize("arms", [5, 40])
 def test_more_cells_than_can_be_enumerated_are_decided(arms: int) -> None:
     """Up to 3^40 cells, each of which 3 rows of either sensitive value can fill."""
@@ -190,25 +167,6 @@ def test_one_group_that_fails_is_enough_where_another_is_too_large_or_undecided(
 
 
 Several = tuple[Collection, list[str]]
-
-
-def telling_counts(bounds: np.ndarray) -> list[int]:
-    """Around the smallest count, where verdicts change."""
-    least = int(bounds[bounds > 0].min())
-    return sorted({2, 3, least, least + 1})
-
-
-@settings(max_examples=60)
-@given(several_sensitive(48))
-def test_with_several_sensitive_attributes_the_verdict_is_that_of_integer_programming(drawn: Several) -> None:
-    """KG06 Def. 4.2, with different levels per margin."""
-    collection, names = drawn
-    if not collection.masks:
-        return
-    bounds = largest_counts(collection, names)
-    for k in telling_counts(bounds):
-        expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
-        assert k_combinatorial(collection, names, k).verdict is expected, k
 
 
 @settings(max_examples=60)
@@ -317,18 +275,6 @@ def test_the_verdict_is_that_of_every_set_of_cells_in_every_table(seed: int) -> 
 THREE = flat_domain(a=2, b=2, c=2)
 
 
-def test_without_a_junction_tree_large_counts_can_determine_a_small_one() -> None:
-    """No published count is below 3, and all three tables together leave one table only, with a 2 in it."""
-    collection = published(filled(THREE, [3, 0, 2, 3, 0, 0, 3, 0]), "ab", "bc", "ac")
-    assert smallest_published(collection) == 3
-    finding = min_cell(collection, 3)
-    assert finding.verdict is Verdict.FAILS
-    assert (finding.worst_class.count, finding.algorithms) == (2, (Algorithm.INTEGER_PROGRAMMING,))
-    assert finding.worst_class.cell == {"a": "a0", "b": "b1", "c": "c0"}
-    assert min_cell(collection, 2).holds
-    assert min_cell(Collection.of(collection.cube, collection.masks[:2]), 3).holds
-
-
 @pytest.mark.parametrize("margins", [("ab", "bc"), ("ab", "bc", "ac")])
 def test_of_a_table_without_rows_no_count_is_small(margins: tuple[str, ...]) -> None:
     collection = published(of_rows(flat_domain(a=2, b=2, c=2), []), *margins)
@@ -350,16 +296,6 @@ def test_only_what_is_cyclic_is_programmed() -> None:
     finding = min_cell(collection, 801)
     assert (finding.verdict, finding.worst_class.count) == (Verdict.FAILS, 800)
     assert min_cell(collection, 800).holds
-
-
-def test_combinations_known_to_be_impossible_can_determine_a_small_one() -> None:
-    """(a1, c1) cannot be, so of the 4 with b and c2 the 3 with a1 leave one."""
-    apart = published(filled(flat_domain(a=2, c=2), [0, 3, 3, 1]), "a", "c")
-    margin, codes = Margin({"a": 0, "c": 0}), {"a": np.array([0, 1, 1]), "c": np.array([1, 0, 1])}
-    known = Collection.of(apart.cube, apart.masks, [Support(Cells.of(apart.domain, margin, codes), np.ones(3))])
-    assert min_cell(apart, 3).holds
-    finding = min_cell(known, 3)
-    assert (finding.verdict, finding.worst_class.count) == (Verdict.FAILS, 1)
 
 
 def test_what_programs_do_not_end_with_is_undecided() -> None:
@@ -386,7 +322,6 @@ def test_of_people_every_cell_needs_the_rows_that_so_many_can_have() -> None:
 
 @st.composite
 def collections(draw: st.DrawFn) -> tuple[Collection, list[str]]:
-    """Any collection, decomposable or not, with some sensitive attributes or none."""
     cube = draw(data_cubes())
     drawn = [cube.domain.mask(draw(margins(cube.domain))) for _ in range(draw(st.integers(0, 4)))]
     return Collection.of(cube, drawn), draw(st.lists(st.sampled_from(cube.domain.attributes), unique=True))
@@ -451,7 +386,6 @@ def tables(draw: st.DrawFn) -> tuple[ContingencyTable, str]:
 
 
 def grouped(table: ContingencyTable, sensitive: str) -> dict[frozenset[tuple[str, str]], Counter[str]]:
-    """Sensitive labels and their counts by the labels that a class shares."""
     classes: dict[frozenset[tuple[str, str]], Counter[str]] = defaultdict(Counter)
     for labels, count in table.cells():
         cell = dict(zip(table.attributes, labels))
@@ -461,7 +395,6 @@ def grouped(table: ContingencyTable, sensitive: str) -> dict[frozenset[tuple[str
 
 
 def shown(classes: EquivalenceClasses) -> dict[frozenset[tuple[str, str]], dict[str, int]]:
-    """What the classes say of themselves, by their labels."""
     return {frozenset(classes.labels(i).items()): classes.distribution(i) for i in range(len(classes))}
 
 
@@ -519,12 +452,3 @@ QS = Domain.of({"q": Hierarchy.flat("xyz"), "s": Hierarchy.flat("uv")})
 def test_what_is_no_partition_into_classes_is_refused(margin, codes, counts, message):
     with pytest.raises(DomainMismatchError, match=message):
         EquivalenceClasses(QS, Margin(margin), tuple(map(np.array, codes)), np.array(counts), "s", 0)
-
-
-def test_the_arrays_of_the_caller_stay_writeable() -> None:
-    codes, counts = np.array([1, 0]), np.array([[1, 2], [3, 4]])
-    classes = EquivalenceClasses(QS, Margin({"q": 0}), (codes,), counts, "s", 0)
-    codes[0], counts[0, 0] = 2, 9
-    assert classes.labels(0) == {"q": "y"}
-    assert classes.distribution(0) == {"u": 1, "v": 2}
-    assert not classes.counts.flags.writeable

@@ -124,7 +124,6 @@ def test_records_are_linked_with_public_ones_first(tmp_path: Path, identified: b
 
 
 def test_what_linking_adds_is_looked_up_in_the_dictionary(tmp_path: Path) -> None:
-    """Without linkage both cars are as likely."""
     section = LINKAGE.replace("[risk.linkage]", 'dictionaries = ["cars.csv"]\n[risk.linkage]')
     cars = pd.DataFrame({"town": ["A", "A", "B"], "car": ["Fiat", "Ford", "VW"]})
     public = PUBLIC.iloc[[0]].drop(columns="id")

@@ -20,7 +20,6 @@ from written_bundles import write_margins
 
 
 def attacked(*folders: Path, truth: Path | None = None) -> dict[str, Any]:
-    """What the command answers in JSON; in words it answers, too."""
     more = [] if truth is None else ["--truth", truth]
     assert run("attack", *folders, *more).exit_code == 0
     return dict(json.loads(run("attack", *folders, *more, "--json").stdout))
@@ -104,54 +103,6 @@ def test_a_truth_of_other_people_is_refused_without_a_word_about_them(tmp_path: 
         assert not any(value in result.stderr for value in ("oak", "elm", "flu", "scurvy"))
 
 
-def test_the_report_says_how_sure_the_classes_make_and_how_much_is_certain(tmp_path: Path) -> None:
-    """A junction tree: n(wood, ill) n(ill, sex) / n(ill) rows are expected of each cell; no count is certain here."""
-
-    def cards(name: str, rows: list[tuple[str, str, str]], *margins: dict[str, int]) -> list[str]:
-        write_margins(table_of(rows), margins, tmp_path / name)
-        items = Page((tmp_path / name / "report.html").read_bytes()).texts("li")
-        begins = ("Readers who learn across classes, of ill", "ill: Of the")
-        return [text for begin in begins for text in items if text.startswith(begin)]
-
-    rows = random_rows(1, 200)
-    frame = pd.DataFrame(rows, columns=["town", "ill", "sex"])
-    frame["town"] = frame["town"].map({"oak": "wood", "elm": "wood", "bay": "sea"})
-    by_town, by_sex = (pd.crosstab(frame["ill"], frame[name]) for name in ("town", "sex"))
-    guesses, certain = cards("a", rows, BY_WOOD, BY_SEX)
-    for ill, held in frame["ill"].value_counts().items():
-        classes = [by_town[town] * by_sex[sex] / frame["ill"].value_counts() for town, sex in product(by_town, by_sex)]
-        left, right = 20.0, 0.0
-        for of in sorted(classes, key=lambda of: -of[ill] / of.sum()):
-            right += min(left, of.sum()) * of[ill] / of.sum()
-            left -= min(left, of.sum())
-        said = f"{ill}, {held / 200:.1%} of everybody: of the 20 surest guesses {right / 20:.1%} would be right"
-        assert said in guesses
-    assert (
-        "Of the 8 possible combinations of town in 2 groups, sex and ill, readers can determine the count of none"
-        in certain
-    )
-    few = [("oak", "flu", "f"), ("oak", "gout", "m"), ("elm", "gout", "f")] + [("bay", "flu", "f")] * 2
-    guesses, certain = cards("b", few, BY_WOOD)
-    assert (
-        "Of the 3 possible combinations of town in 2 groups and ill, readers can determine the count of 3," in certain
-    )
-    # The most frequent value comes last, though by the sea all have it.
-    assert guesses.index("gout, 40.0% of everybody: of the 1 surest guess") < guesses.index("flu, 60.0% of everybody")
-
-
-def test_what_is_certain_is_counted(tmp_path: Path) -> None:
-    """Only women have gout, so town, sex and gout are determined together; of flu the oaks have at least 2 f and 5 m."""
-    rows = [("oak", "flu", "f")] * 6 + [("oak", "flu", "m")] * 5 + [("elm", "flu", "m")] * 4
-    rows += [("elm", "gout", "f")] * 3 + [("bay", "gout", "f")] * 4
-    write_margins(table_of(rows), [BY_TOWN, BY_SEX], tmp_path / "release", [KLink(4)])
-    found = attacked(tmp_path / "release")["certain"]["ill"]
-    # ill 2; town and ill 4; sex and ill 3; all three 2. Of the 15 with flu 11 are oaks, 6 women and 9 men.
-    certain = {"attributes": 3, "determined": 11, "exists": 13, "small": 2, "undecided": 0, "unread": 0}
-    assert {name: found[name] for name in certain} == certain
-    worst = {"values": {"town": "elm", "ill": "gout"}, "levels": {"town": 0, "ill": 0}, "rows": 3}
-    assert found["worst"] == worst
-
-
 @pytest.mark.parametrize(
     "claims",
     [
@@ -208,7 +159,6 @@ def test_what_is_certain_is_what_queries_tell_cell_by_cell(seed: int, tmp_path: 
 
 
 def test_what_fitted_levels_tell_is_counted_where_the_table_is_known(tmp_path: Path) -> None:
-    """Four ages are rare."""
     ages = ["20"] * 30 + ["21"] * 3 + ["22"] * 40 + ["23"] * 2 + ["24"] * 30 + ["60"] * 3 + ["70"] * 4
     frame = pd.DataFrame({"age": ages, "ill": (["no", "yes", "no"] * 40)[: len(ages)]})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -358,14 +308,6 @@ def test_new_labels_that_do_not_tell_are_said(tmp_path: Path) -> None:
     later = PEOPLE.iloc[30:].replace({"Ulm": "Ulm and others"})
     (change,) = attacked(publish(tmp_path / "1", PEOPLE), publish(tmp_path / "2", later))["changes"]
     assert change["unclear"] == ["town"]
-
-
-def test_a_corrected_record_changes_two_cells_and_not_the_number_of_rows(tmp_path: Path) -> None:
-    corrected = PEOPLE.copy()
-    corrected.loc[0, "illness"] = "gout"
-    (change,) = attacked(publish(tmp_path / "1", PEOPLE), publish(tmp_path / "2", corrected))["changes"]
-    assert change["rows"] == [184, 184]
-    assert sorted(cell["difference"] for told in change["told"] for cell in told["smallest"]) == [-1, 1]
 
 
 STATUS = Hierarchy.from_rows(

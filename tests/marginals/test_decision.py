@@ -18,7 +18,6 @@ from written_bundles import change_descriptor
 
 
 def answered(*arguments: object) -> Any:
-    """The decision in the JSON of a command."""
     return json.loads(CliRunner().invoke(main, [*map(str, arguments), "--json"]).stdout)["decision"]
 
 

@@ -89,7 +89,6 @@ def test_a_release_that_states_no_pair_is_refused(tmp_path: Path, stated: object
 
 
 def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """Spouses are married, and nobody else is."""
     rng = np.random.default_rng(seed)
     sex = rng.choice(["f", "m"], rows)
     marital = rng.choice(["single", "married", "absent", "widowed"], rows, p=[0.4, 0.4, 0.05, 0.15])

@@ -117,7 +117,6 @@ def package(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def installed_here(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """In this process, and in those that it starts."""
     monkeypatch.syspath_prepend(package)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(package), os.environ.get("PYTHONPATH", "")]))
     forget()
@@ -127,7 +126,6 @@ def installed_here(package: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[N
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """That names all four."""
     path = write_config(tmp_path)
     path.write_text(path.read_text().replace("entropy:2", "toy-capped:3/4") + POLICY)
     return path
@@ -165,18 +163,6 @@ def test_commands_publish_verify_assess_and_attack_with_what_is_installed(packag
         assert refused.returncode == 2
         assert refused.stderr.startswith("Error")
         assert refused.stderr.count("\n") == 1, refused.stderr
-
-
-@pytest.mark.usefixtures("installed_here")
-def test_the_window_uses_what_is_installed(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("werkzeug", reason="werkzeug is not installed")
-    pytest.importorskip("tomlkit", reason="tomlkit is not installed")
-    from window_clients import browsing
-
-    monkeypatch.chdir(config.parent)
-    with browsing(config) as browser:
-        assert "The release is written to the folder release" in browser.publish()
-    assert marginals.open_release(config.parent / "release").verify().ok
 
 
 @pytest.mark.usefixtures("installed_here")

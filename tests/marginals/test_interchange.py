@@ -76,22 +76,6 @@ def test_uai_says_the_distribution_as_the_specification_reads_it(release: margin
     np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")
-def test_uai_is_read_by_pgmpy(release: marginals.Release, tmp_path: Path) -> None:
-    readwrite = pytest.importorskip("pgmpy.readwrite", reason="pgmpy is not installed", exc_type=ImportError)
-    labels = interchange.write_uai(release, tmp_path / "model.uai")
-    if len(labels) == 1:
-        pytest.skip("pgmpy takes no network of one variable")
-    model = readwrite.UAIReader(str(tmp_path / "model.uai")).get_model()
-    names = [f"var_{number}" for number in range(len(labels))]
-    joint = np.ones([len(states) for states in labels.values()])
-    for factor in model.get_factors():
-        places = [names.index(variable) for variable in factor.variables]
-        values = factor.values.transpose(np.argsort(places))
-        joint = joint * values.reshape([joint.shape[i] if i in places else 1 for i in range(joint.ndim)])
-    np.testing.assert_allclose(joint, published_joint(release), atol=1e-12)
-
-
 def test_uai_is_read_by_pyagrum(release: marginals.Release, tmp_path: Path) -> None:
     gum = pytest.importorskip("pyagrum", reason="pyAgrum is not installed")
     labels = interchange.write_uai(release, tmp_path / "model.uai")
@@ -100,11 +84,6 @@ def test_uai_is_read_by_pyagrum(release: marginals.Release, tmp_path: Path) -> N
     for place, attribute in enumerate(labels):
         expected = release.model.expected({attribute: finest(release)[attribute]}) / release.model.total
         np.testing.assert_allclose(inference.posterior(place).toarray(), expected, atol=1e-8)
-
-
-def test_uai_has_one_factor_a_scope(release: marginals.Release) -> None:
-    scopes = [frozenset(scope) for scope in interchange.factors(release).factors]
-    assert len(scopes) == len(set(scopes))
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning:pgmpy", "ignore::DeprecationWarning")

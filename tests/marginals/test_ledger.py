@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import math
 import stat
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,12 +51,10 @@ def publish(frame: pd.DataFrame, folder: Path, out: str) -> Any:
 
 
 def listed(ledger: Path, *more: object) -> dict[str, Any]:
-    """What the command says of a ledger."""
     return dict(json.loads(output("ledger", ledger, *more, "--json")))
 
 
 def outs(ledger: Path) -> list[bool]:
-    """Which releases are out for sure."""
     return [each["is_out"] for each in listed(ledger)["releases"]]
 
 
@@ -105,18 +102,6 @@ def test_many_people_who_come_are_shown(tmp_path: Path) -> None:
     assert "1 and 2" in output("ledger", tmp_path / "ledger")
 
 
-def test_of_a_table_that_was_rebuilt_only_what_is_safe_is_shown(tmp_path: Path) -> None:
-    """All rows are new: many of them in a table of many, of a small one nearly none."""
-    publish(FIRST, tmp_path, "one")
-    for name, rebuilt in (("two", people(7, 2000)), ("three", people(8, 30))):
-        later = publish(rebuilt, tmp_path, name)
-        assert later.steward.waiting.left > 0
-    told = listed(tmp_path / "ledger")["pairs"]
-    assert all(pair["ok"] for pair in told)
-    assert any(pair["came"] or pair["left"] for pair in told)
-    assert marginals.verify(*(tmp_path / name for name in ("one", "two", "three"))).ok
-
-
 def test_values_that_the_first_release_did_not_know_are_told_and_wait(tmp_path: Path) -> None:
     publish(FIRST, tmp_path, "one")
     new = people(3, 300).assign(ill="gout or worse")
@@ -152,14 +137,6 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     assert marginals.attack(tmp_path / "one", tmp_path / "two").changes[0].assumption
     reports = {name: (tmp_path / name / "report.html").read_text() for name in releases}
     assert ["readers who know that people come and go" in page for page in reports.values()] == [True, True, False]
-
-
-def test_turnover_is_known_of_two_releases_where_both_say_so(tmp_path: Path) -> None:
-    marginals.publish(read(FIRST), replace(POLICY, turnover="known"), ledger=tmp_path / "mixed").write(
-        tmp_path / "known"
-    )
-    marginals.publish(read(FIRST.iloc[3:]), POLICY, ledger=tmp_path / "mixed").write(tmp_path / "unknown")
-    assert [pair["turnover_known"] for pair in listed(tmp_path / "mixed")["pairs"]] == [False]
 
 
 def _an_older_head(ledger: Path) -> None:
@@ -304,7 +281,6 @@ def test_an_interrupted_entry_counts_until_it_is_settled(tmp_path: Path) -> None
 
 
 def test_what_stands_in_its_folder_is_not_settled_as_never_out(tmp_path: Path) -> None:
-    """The release is in place, and the ledger was not told."""
     publish(FIRST, tmp_path, "one")
     publish(FIRST.iloc[3:], tmp_path, "two")
     (tmp_path / "ledger" / "0002-out.json").unlink()
@@ -322,12 +298,6 @@ def test_what_others_were_made_beside_counts_for_good(tmp_path: Path) -> None:
     assert "release 2 counts for good" in output("ledger", tmp_path / "ledger", "--settle", "2", "not-out", status=2)
     listed(tmp_path / "ledger", "--settle", "2", "out")
     assert outs(tmp_path / "ledger") == [True, True, True]
-
-
-def test_the_first_release_can_be_settled_too(tmp_path: Path) -> None:
-    interrupted(FIRST, tmp_path, "one")
-    assert listed(tmp_path / "ledger", "--settle", "1", "not-out")["releases"] == []
-    publish(FIRST, tmp_path, "one")
 
 
 def test_an_entry_that_is_not_what_was_written_is_no_ground_for_a_release(
@@ -391,45 +361,3 @@ def test_the_limit_makes_the_first_release_of_a_ledger_coarser_and_no_other(
     assert few.model.information < plain.model.information
     with pytest.raises(NothingPublishableError, match=r"more than 0\.1 percent"):
         marginals.publish(table, replace(policy, max_waiting=0.001), ledger=tmp_path / "none")
-
-
-def ledger_people(rows: int, more: float) -> pd.DataFrame:
-    """Of old people more are ill, by so much; two in a thousand of the ill have what can be shown with others only."""
-    rng = np.random.default_rng(0)
-    age = rng.integers(18, 90, rows)
-    ill = np.where(
-        rng.random(rows) < 0.1 + more * (age > 60),
-        rng.choice(["flu", "gout", "rare"], rows, p=[0.6, 0.398, 0.002]),
-        "none",
-    )
-    town, job = rng.choice(list("abcdef"), rows), rng.choice(["cook", "driver", "nurse"], rows)
-    return pd.DataFrame({"age": age.astype(str), "town": town, "job": job, "ill": ill})
-
-
-@pytest.mark.parametrize("more", [0.1, 0.4])
-def test_what_is_compared_shows_of_the_sensitive_column_what_may_be_published(tmp_path: Path, more: float) -> None:
-    """It showed an illness that no release may show."""
-    fitted = marginals.Attribute("quasi-identifier", ladder="fitted")
-    attributes = {
-        "age": fitted,
-        "town": fitted,
-        "job": "quasi-identifier",
-        "ill": marginals.Attribute("sensitive", ladder="fitted"),
-    }
-    counted = marginals.read_table(ledger_people(1500, more), attributes, k=10)
-    policy = marginals.Policy(k_link=10, min_cell=3, diversity="recursive:3,2", base="none", time_limit=10)
-    made = marginals.publish(counted, policy, ledger=tmp_path / "ledger")
-    cells, hierarchy = counted.base_counts, counted.domain.hierarchy("ill")
-    shares = cells.counts / cells.total
-    flat = sum(math.log(counted.domain.hierarchy(name).size(0)) for name in counted.quasi_identifiers)
-    allowed = [math.log(hierarchy.size(0))]  # of nothing that is shown
-    for level in range(hierarchy.height):
-        codes = hierarchy.lift(0, level)[cells.column("ill", 0)]
-        rows = np.bincount(codes, weights=cells.counts, minlength=hierarchy.size(level))
-        if rows.min() >= 10 and 3 * (rows.sum() - rows.max()) > rows.max():
-            even = rows[codes] / cells.total / hierarchy.leaf_counts(level)[codes]
-            allowed.append(-float((shares * np.log(even)).sum()))
-    expected = float((shares * np.log(shares)).sum()) + flat + min(allowed)
-    assert made.steward.kl_suppressed == pytest.approx(expected)
-    if not made.release.published.collection.shows("ill"):
-        assert all(claim.about != "ill" for claim in made.release.published.claims)

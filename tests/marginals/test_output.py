@@ -238,20 +238,6 @@ def test_a_link_to_itself_is_refused_in_one_sentence(folder: Path) -> None:
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_init_takes_a_folder_and_leaves_it_alone(folder: Path) -> None:
-    (folder / "parts").mkdir()
-    shutil.copy(folder / "people.csv", folder / "parts" / "a.csv")
-    shutil.copy(folder / "people.csv", folder / "parts" / "b.csv")
-    run("init", "parts", "-o", "new.toml", status=0)
-    path = marginals.read_config("new.toml").source.path
-    assert path is not None
-    assert path.resolve() == folder / "parts"
-    for out in ("parts/a.csv", "rel/new.toml"):
-        before = contents(folder)
-        assert run("init", "parts", "-o", out, "--force").exit_code == 2
-        assert contents(folder) == before
-
-
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("command", ["verify", "query", "sample", "attack"])
 def test_a_zipped_release_is_to_be_unzipped(command: str) -> None:

@@ -11,7 +11,6 @@ import pytest
 import marginals
 from command_line import run
 from marginals import InputError
-from marginals.errors import NothingPublishableError
 
 POLICY = marginals.Policy(k_link=5, k_combinatorial=5, diversity="distinct:2", base="none", max_waiting=1)
 ATTRIBUTES = {
@@ -36,12 +35,10 @@ def table(frame: pd.DataFrame, where: str | None = None, **options: object) -> m
 
 
 def listed(ledger: Path) -> list[dict[str, object]]:
-    """The releases of a ledger, as the command lists them."""
     return list(json.loads(run("ledger", ledger, "--json").stdout)["releases"])
 
 
 def cells(folder: Path) -> list[tuple[dict[str, int], pd.DataFrame]]:
-    """Levels and rows of the published tables."""
     package = json.loads((folder / "datapackage.json").read_text())
     marginal = [each for each in package["resources"] if "marginal" in each]
     return [(each["marginal"]["levels"], pd.read_csv(folder / each["path"], dtype=str)) for each in marginal]
@@ -88,27 +85,7 @@ def test_beside_a_ledger_a_part_is_some_cells_of_a_release_of_everybody(fitted: 
     assert marginals.verify(tmp_path / "part", tmp_path / "all").ok
 
 
-def test_women_then_all_then_the_old_and_the_next_month(tmp_path: Path) -> None:
-    january, february = people(900), people(1000)
-    showing = replace(POLICY, must_publish=[{"age": 1, "sex": 0}])
-    releases = {
-        "women": (january, "sex == 'f'", showing),
-        "all": (january, None, POLICY),
-        "old": (january, "age >= 60", POLICY),
-        "women-2": (february, "sex == 'f'", POLICY),
-        "all-2": (february, None, POLICY),
-    }
-    for name, (frame, where, policy) in releases.items():
-        marginals.publish(table(frame, where), policy, ledger=tmp_path / "ledger").write(tmp_path / name)
-    verified = marginals.verify(*(tmp_path / name for name in releases))
-    assert not [finding for finding in verified.checks if finding.verdict.value == "fails"]
-    parts = [entry["where"] for entry in listed(tmp_path / "ledger")]
-    assert parts == [where or "" for _, where, _ in releases.values()]
-    assert all(levels.keys() >= {"age", "sex"} for levels, _ in cells(tmp_path / "old"))
-
-
 def test_two_parts_without_a_ledger_are_judged_by_their_difference(tmp_path: Path) -> None:
-    """Of the people with gout two are men: all less women."""
     frame = pd.DataFrame(
         {"sex": ["f"] * 30 + ["m"] * 22, "ill": ["gout"] * 10 + ["flu"] * 20 + ["gout"] * 2 + ["flu"] * 20}
     )
@@ -130,11 +107,6 @@ def test_parts_of_the_same_size_are_not_taken_for_one_table(tmp_path: Path) -> N
         read = marginals.read_table(frame, dict.fromkeys(frame, "quasi-identifier"), where=marginals.Part(where))
         marginals.publish(read, policy).write(tmp_path / name)
     assert marginals.verify(tmp_path / "women", tmp_path / "a").checks[-1].criterion == "difference"
-
-
-def test_a_part_of_few_people_is_not_published() -> None:
-    with pytest.raises(NothingPublishableError):
-        marginals.publish(table(people(9), "ward == 'a'"), POLICY)
 
 
 def test_a_part_that_no_margin_of_the_ledger_tells_is_refused(tmp_path: Path) -> None:
@@ -168,14 +140,6 @@ def test_missing_values_and_people_are_settled_before_the_part() -> None:
     assert (first.rows, first.missing, first.whole.rows, first.whole.most_rows_of_a_person) == (2, 1, 3, 1)
     several = table(frame, "age >= 30", person="id", rows_per_person=2)
     assert (several.rows, several.whole.rows, several.most_rows_of_a_person) == (4, 5, 2)
-
-
-def test_a_file_and_a_frame_have_the_same_part(tmp_path: Path) -> None:
-    people(200).to_csv(tmp_path / "people.csv", index=False)
-    where = marginals.Part("ward in a|b")
-    one, other = (marginals.read_table(s, ATTRIBUTES, where=where) for s in (people(200), tmp_path / "people.csv"))
-    assert list(one.counts.cells()) == list(other.counts.cells())
-    assert list(one.whole.counts.cells()) == list(other.whole.counts.cells())
 
 
 def test_rows_one_by_one_are_refused() -> None:

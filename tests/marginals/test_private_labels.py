@@ -125,7 +125,6 @@ def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) 
 
 
 def test_numbers_behind_intervals_count_alike() -> None:
-    """As if the ages stood below their intervals."""
     frame = pd.DataFrame({"age": [20, 24, 31, 39, 39, 25] * 5, "ill": ["flu", "gout"] * 15})
     hierarchy = Hierarchy.from_intervals(["20", "39"], [5])
     releases = []

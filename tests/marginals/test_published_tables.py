@@ -35,13 +35,11 @@ def guessed(folder: Path, *tables: Path) -> dict[str, Any]:
 
 
 def guessed_table(folder: Path, text: str, name: str = "t.csv") -> dict[str, Any]:
-    """What is guessed of one table."""
     (table,) = guessed(folder, write(folder / name, text))["tables"].values()
     return dict(table)
 
 
 def intervals(found: Audit) -> dict[tuple[str, ...], tuple[int, int | None]]:
-    """What the one table says of its cells, by their labels."""
     (part,) = found.parts
     places = np.flatnonzero(part.linked.is_published).tolist()
     bounds = {place: (int(part.linked.lower[place]), int(part.linked.upper[place])) for place in places}
@@ -49,7 +47,6 @@ def intervals(found: Audit) -> dict[tuple[str, ...], tuple[int, int | None]]:
 
 
 def proven(found: Audit) -> dict[tuple[str, ...], tuple[int, int]]:
-    """The facts that follow, by the labels of their cell."""
     (part,) = found.parts
     return {tuple(part.linked.named(fact.cell).values()): fact.proven for fact in part.facts}
 
@@ -132,11 +129,6 @@ def test_percentages_of_the_one_column_of_whole_numbers_are_guessed(tmp_path: Pa
         audit(write(tmp_path / "p.csv", "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n"))
 
 
-def test_percentages_beside_counts_are_left_out(tmp_path: Path) -> None:
-    table = guessed_table(tmp_path, "area,f,f %,m,m %\nUlm,11,33.3,22,66.7\nLinz,*,*,41,80.0\n")
-    assert table == {"attributes": ["area"], "across": "sex", "ignore": ["f %", "m %"], "people": "everybody"}
-
-
 WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tPopulation\tCrude Rate
 \t"Adams"\t"001"\t"Female"\t"F"\t24\t10312\t232.7
 \t"Adams"\t"001"\t"Male"\t"M"\tSuppressed\t10101\tSuppressed
@@ -152,43 +144,11 @@ WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tP
 """In the shape of an export of CDC WONDER; the counts are made up."""
 
 
-def test_exports_with_codes_rates_and_notes_below(tmp_path: Path) -> None:
-    table = guessed_table(tmp_path, WONDER, "wonder.txt")
-    assert (table["attributes"], table["count"]) == (["County", "Gender"], "Deaths")
-    assert table["ignore"] == ["Notes", "County Code", "Gender Code", "Population", "Crude Rate"]
-    assert proven(audit(tmp_path / "wonder.txt"))["Adams", "Male"] == (7, 7)
-
-
-def test_a_table_behind_a_cover_sheet_with_titles_and_notes(tmp_path: Path) -> None:
-    openpyxl = pytest.importorskip("openpyxl")
-    book = openpyxl.Workbook()
-    for cover in (["Deaths registered 2025"], ["Published", 2026]):
-        book.active.append(cover)
-    sheet = book.create_sheet("Table 1")
-    title, note, source = (
-        "Table 1: deaths by area and sex",
-        "Notes: c is a confidential count",
-        "Source: civil registers",
-    )
-    rows = [["Area", "Female", "Male", "Total"], ["Ulm", 12, "c", 30], ["Linz", "c", 14, 15], ["Total", 13, 32, 45]]
-    for row in ([], [title], [], *([*row, None] for row in rows), [], [note], [source]):
-        sheet.append([None, *row] if row else [])
-    book.save(tmp_path / "deaths.xlsx")
-    found = audit(tmp_path / "deaths.xlsx")
-    assert proven(found) == {("Ulm", "Male"): (18, 18), ("Linz", "Female"): (1, 1)}
-
-
 @pytest.mark.parametrize("last", ["Graz,,", "a) Graz,,", "Graz,*,c", "Notes,*,*"])
 def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> None:
-    """To lose a value would make the total look like the sum of the others."""
     (part,) = audit(write(tmp_path / "t.csv", f"area,f,m\nTotal,30,40\nUlm,12,14\n{last}\n")).parts
     areas = {part.linked.named(cell).get("area") for cell in range(len(part.linked))}
     assert last.split(",")[0] in areas
-
-
-def test_decimals_that_tell_rows_apart_are_values(tmp_path: Path) -> None:
-    table = guessed_table(tmp_path, "sex,dose,count\nf,0.5,7\nf,1.5,7\nm,0.5,9\nm,1.5,8\n")
-    assert table["attributes"] == ["sex", "dose"]
 
 
 NAMES = ("area", "diag", "sex")
@@ -415,13 +375,6 @@ def test_a_step_of_protection_is_asked_only_without_the_last_one(tmp_path: Path)
     assert not any("suppressed" in part.linked.named(cell) for cell in range(len(part.linked)))
 
 
-def test_beside_what_is_suppressed_what_was_unsafe_withholds_nothing(tmp_path: Path) -> None:
-    rows = ["A,f,3,yes,no", "B,f,12,no,yes", "All,f,15,no,no", "A,m,20,no,no", "B,m,30,no,no", "All,m,50,no,no"]
-    found = audit(write(tmp_path / "t.csv", "\n".join(["area,sex,freq,unsafe,suppressed", *rows, ""])))
-    assert proven(found) == {("B", "f"): (12, 12)}
-    assert [each.key for each in found.not_examined if each.code == "revealed"] == ["suppressed"]
-
-
 @pytest.mark.parametrize(
     ("text", "code"),
     [
@@ -439,16 +392,6 @@ def test_what_cannot_be_known_is_no_fact_and_no_all_clear(tmp_path: Path, text: 
     assert found.parts[0].bounds is not None, "nothing contradicts itself"
     assert code in {each.code for each in found.not_examined if each.is_doubt}
     assert all(fact.kind is FactKind.EXISTS for fact in found.parts[0].facts)
-
-
-def test_a_row_of_which_is_a_part_of_the_row_above(tmp_path: Path) -> None:
-    text = "group,count\nAll persons,712\nEmployed,412\nof which self-employed,*\nUnemployed,300\n"
-    found = audit(write(tmp_path / "t.csv", text))
-    (part,) = found.parts
-    assert part.bounds is not None
-    (cell,) = (n for n in range(len(part.linked)) if part.linked.named(n).get("group") == "of which self-employed")
-    assert (part.bounds.lower[cell], part.bounds.upper[cell]) == (0, 412)
-    assert not part.facts
 
 
 def test_tables_that_disagree_may_each_tell_something(tmp_path: Path) -> None:
@@ -587,14 +530,3 @@ def test_ranges_are_groups_of_what_they_cover_only(tmp_path: Path) -> None:
     rows = "1,A,60\n10-14,A,20\n15-19,A,40\nx,A,7\n1,B,*\n10-14,B,3\n15-19,B,*\nx,B,8\n"
     found = audit(write(tmp_path / "u.csv", f"age,area,count\n{rows}"))
     assert not found.spec.attributes["age"].groups
-
-
-def test_tables_that_disagree_as_they_are_guessed_give_no_all_clear(tmp_path: Path) -> None:
-    """The answers of two tables have no name, so they are guessed to be one attribute, though other people were asked."""
-    (tmp_path / "town.csv").write_text("town,A,N,Y,Total\nRiver,12,*,25,40\nHill,11,36,20,67\nTotal,23,39,45,107\n")
-    (tmp_path / "region.csv").write_text(
-        "region,A,N,U,Y,Total\nC,12,30,*,25,70\nS,11,53,12,20,96\nTotal,23,83,15,45,166\n"
-    )
-    found = audit(tmp_path / "town.csv", tmp_path / "region.csv")
-    assert (found.ok, [part.bounds for part in found.parts]) == (False, [None])
-    assert [each.gap for each in found.parts[0].disagreements]

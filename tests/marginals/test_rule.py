@@ -12,7 +12,7 @@ import marginals
 from checks import ATTESTED, Distinct, MinCell, Register, Verdict
 from command_line import main
 from marginals import Policy
-from marginals.example import attributes, frame, table
+from marginals.example import table
 from small_release import CONFIG, write_config
 from written_bundles import change_descriptor
 
@@ -85,11 +85,6 @@ def test_any_release_can_be_checked_by_a_rule(tmp_path: Path) -> None:
         assert "k-link" in {check["criterion"] for check in found["checks"]}
 
 
-def test_a_file_with_a_rule_is_refused_by_what_there_is_instead() -> None:
-    with pytest.raises(marginals.InputError, match=r"no rule 'house.toml'; write its demands as keys of \[privacy\]"):
-        Policy(rules="house.toml")
-
-
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -125,18 +120,7 @@ def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_p
     assert any("release.rules[0].rows" in warning for warning in marginals.verify(tmp_path / "release").warnings)
 
 
-def test_of_people_a_rule_is_about_people(tmp_path: Path) -> None:
-    several = frame.assign(id=[f"p{number // 2}" for number in range(len(frame))])
-    counted = marginals.read_table(several, attributes, person="id", rows_per_person=2)
-    policy = Policy(rules="tre-10", base="none", must_publish=[{"sex": 0}], diversity="none")
-    release = marginals.publish(counted, policy).release
-    assert min(int(shown.counts.min()) for shown in release.published.collection.tables) >= 20
-    release.write(tmp_path / "release")
-    assert marginals.verify(tmp_path / "release").rules[0].verdict is Verdict.HOLDS
-
-
 def test_a_demand_that_its_publisher_attests_is_never_said_to_hold(tmp_path: Path) -> None:
-    """Of a rule that is none of this program's."""
     apart = [{"age": 2, "diagnosis": 0}, {"sex": 0, "diagnosis": 0}]
     policy = Policy(min_cell=2, base="none", diversity="distinct:2", must_publish=apart, max_attributes=2)
     marginals.publish(table, policy).write(tmp_path / "release")

@@ -97,7 +97,6 @@ def score_of(frame: pd.DataFrame, score: str) -> Callable[[tuple[str, ...]], flo
 
 
 def decomposable_models(names: list[str]) -> Iterator[tuple[list[tuple[str, ...]], list[tuple[str, ...]]]]:
-    """The cliques and separators of every chordal graph."""
     edges = list(combinations(names, 2))
     for chosen in chain.from_iterable(combinations(edges, number) for number in range(len(edges) + 1)):
         graph = nx.Graph(chosen)

@@ -62,19 +62,6 @@ def test_each_edge_has_its_test(selected):
     assert comparison.degrees_of_freedom == tests.loc[0, "df"]
 
 
-def test_samples_have_the_frame_s_values_and_come_again(selected):
-    drawn = selected.simulate(50, seed=1)
-    assert drawn.equals(selected.simulate(50, seed=1))
-    assert list(drawn["age"].cat.categories) == ["young", "middle", "old"]
-    assert drawn["age"].cat.ordered
-
-
-def test_edges_that_the_data_carry_are_found_again_and_again(selected):
-    shares = selected.bootstrap(10).set_index(["first", "second"])
-    assert shares.loc[("smokes", "coughs"), "share"] == pytest.approx(1)
-    assert set(shares["tables"]) == {10}
-
-
 def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(selected):
     told = []
     two = selected.bootstrap(6, seed=3, progress=lambda *done: told.append(done))
@@ -84,7 +71,6 @@ def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(sele
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bootstrap_ends_in_time_and_says_how_many_tables_it_had(selected, jobs):
-    """The first is always made; the shares are of those that were."""
     shares = selected.bootstrap(500, jobs=jobs, time_limit=0.01)
     (tables,) = set(shares["tables"])
     assert 1 <= tables < 500
@@ -143,7 +129,6 @@ POLICY = marginals.Policy(k_link=4, diversity="distinct:2")
 
 
 def few_attributes(cliques):
-    """A constraint of one's own that another process can import."""
     return all(len(clique) <= 2 for clique in cliques)
 
 
@@ -162,14 +147,6 @@ def test_a_publication_is_the_same_after_pickle_and_its_report_can_still_be_aske
     assert again.steward.two_way == publication.steward.two_way
     assert again.steward.binding == publication.steward.binding
     pd.testing.assert_frame_equal(again.steward.trace(), publication.steward.trace())
-
-
-@pytest.mark.parametrize("criterion", ["bic", "aic", "likelihood-ratio", "kl"])
-@pytest.mark.parametrize("strategy", ["auto", "exact", "local", "backward"])
-def test_a_trace_is_never_empty(criterion, strategy):
-    if criterion == "likelihood-ratio" and strategy in ("exact", "local"):
-        pytest.skip("a test of significance has no best model")
-    assert len(marginals.select(survey()[["sign", "smokes"]], criterion, strategy).trace())
 
 
 def test_a_model_without_steps_says_so():
@@ -191,16 +168,6 @@ def test_a_category_without_rows_is_no_value():
         assert getattr(model, name) == getattr(plain, name)
     pd.testing.assert_frame_equal(model.tests(), plain.tests())
     assert model.fitted["age"].cat.categories.tolist() == ["young", "middle", "old"]
-
-
-def test_a_value_of_a_table_without_rows_is_no_value():
-    frame = survey().astype({"age": str}).query("age != 'middle'")
-    hierarchy = marginals.Hierarchy.from_rows([[age, "*"] for age in ("young", "middle", "old")])
-    attribute = marginals.Attribute("quasi-identifier", hierarchy=hierarchy)
-    read = marginals.read_table(frame, {name: attribute if name == "age" else "quasi-identifier" for name in frame})
-    with pytest.warns(marginals.errors.DataWarning, match="1 of age"):
-        model = marginals.select(read)
-    assert model.degrees_of_freedom == marginals.select(frame).degrees_of_freedom
 
 
 def test_dropped_rows_are_warned_of_with_the_columns_that_lack_a_value():

@@ -99,7 +99,6 @@ def test_the_largest_shares_are_those_of_all_classes(
 def test_of_too_many_classes_each_value_is_looked_for_by_itself(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And what is left is said not to be examined."""
     claim = MaxentDiversity(parse_diversity(text), "ill")
     folder = write_margins(table_of(5), [BY_TOWN, BY_SEX], tmp_path / "release", [claim])
     (few,) = marginals.verify(folder).as_json()["harmful_values"]

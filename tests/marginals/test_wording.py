@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import KCombinatorial
 from marginals.auditing.spec import ATTRIBUTE_KEYS, SPEC_KEYS, TABLE_KEYS
 from marginals.example import publication
 from marginals.names import (
@@ -19,9 +18,8 @@ from marginals.names import (
     shown_at,
     with_level_names,
 )
-from marginals.say.claims import claim_meaning
 from marginals.say.steward import removed_in_words, search_line
-from models import Collection, Domain, Hierarchy, JunctionTree, MarginalModel, SearchResult, mutual_information
+from models import Collection, Domain, Hierarchy, MarginalModel, SearchResult, mutual_information
 from models.graphs.junction_tree import independences, triangulated_tree
 from project import ROOT
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, domains, shape_cube
@@ -31,7 +29,6 @@ AGES = Hierarchy.from_intervals(["17", "95"], [5, 10, 20])
 
 
 def leveled(*labels: str) -> Hierarchy:
-    """Base values under these labels, one each."""
     return Hierarchy.from_rows([(f"v{number}", label, "*") for number, label in enumerate(labels)])
 
 
@@ -86,21 +83,6 @@ def test_two_levels_of_one_name_group_the_values_alike(domain: Domain, attribute
             assert size_of.setdefault(name, hierarchy.size(level)) == hierarchy.size(level)
 
 
-def test_an_attribute_can_be_independent_of_others_given_its_own_coarser_level():
-    domain = Domain.of({"age": Hierarchy.from_intervals(["20", "39"], [10]), "sex": Hierarchy.flat(["f", "m"])})
-    masks = [domain.mask({"age": 0}), domain.mask({"age": 1, "sex": 0})]
-    assert independences_in_words(JunctionTree.of(domain, masks)) == (
-        "Given age in 10-year bands, age in single years is independent of sex.",
-    )
-
-
-def test_two_parts_of_several_attributes():
-    domain = Domain.of({name: Hierarchy.flat(["no", "yes"]) for name in "abcde"})
-    tree = JunctionTree.of(domain, [0b00111, 0b11100])
-    assert independences_in_words(tree) == ("Given c, a and b are jointly independent of d and e.",)
-    assert independences_in_words(JunctionTree.of(domain, [0b11111])) == ()
-
-
 @pytest.mark.parametrize("shape", sorted(NOT_DECOMPOSABLE))
 def test_what_is_said_without_a_junction_tree_is_true_of_the_fitted_distribution(shape):
     collection = Collection.of(shape_cube(), map(SHAPE_DOMAIN.mask, SHAPES[shape]))
@@ -141,20 +123,6 @@ def test_what_is_gained_gets_larger_with_what_it_praises(kl: float, best: float 
     report = replace(publication.steward, kl_divergence=kl, kl_suppressed=8.0, kl_best_table=best)
     assert " ".join(re.findall(r"(?:removes|adds) \d+", removed_in_words(report))) == said
     assert removed_in_words(replace(report, kl_suppressed=0.0)) == ""
-
-
-@pytest.mark.parametrize(
-    ("claim", "said"),
-    [
-        (KCombinatorial(1), ""),
-        (KCombinatorial(2), "has only 1 row. It does not mean that 2 rows have it."),
-        (KCombinatorial(10), "has only 1 to 9 rows. It does not mean that 10 rows have it."),
-        (KCombinatorial(3, rows_per_person=1), "has only 1 or 2 people. It does not mean that 3 people have it."),
-    ],
-)
-def test_k_combinatorial_says_what_it_does_not_mean(claim: KCombinatorial, said: str) -> None:
-    assert said in claim_meaning(claim)
-    assert ("It does not mean" in claim_meaning(claim)) == bool(said)
 
 
 def test_the_how_to_explains_every_key() -> None:

@@ -1,14 +1,15 @@
-"""No argument of an exported function has an exception that is not the project's, whatever it is given.
+"""No argument of an exported function or of a member of a release has a foreign exception, whatever it is given.
 
-What functions of the caller raise comes as it is; a member of a release is tested beside releases.
+What functions of the caller raise comes as it is.
 """
 
 import inspect
+import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -20,8 +21,9 @@ import pytest
 
 import marginals
 from checks import Distinct, KLink
-from marginals import Policy
+from marginals import InputError, Policy, Release
 from marginals.example import attributes, frame, publication, release, table
+from marginals.publishing.wanted import Wanted
 from small_release import write_config
 
 POLICY = Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2)
@@ -36,6 +38,54 @@ WRONG: list[Any] = [
     *(pd.DataFrame(), pd.DataFrame({"x": [1]}), pd.Series([1]), Path("nowhere"), datetime(2020, 1, 1)),
     *(object(), sys, ValueError("x"), POLICY, release, table, frame, attributes, type, len),
 ]
+
+MEMBERS: dict[str, dict[str, Any]] = {
+    "count": {"where": "sex=Female"},
+    "share": {"part": "diagnosis=Flu"},
+    "mean": {"attribute": "age"},
+    "total": {"attribute": "age"},
+    "quantile": {"attribute": "age", "q": 0.5},
+    "effect": {"outcome": "diagnosis=Gout", "group": "sex=Male"},
+    "table": {"rows": "sex", "columns": "diagnosis"},
+    "fit": {"formula": "age ~ diagnosis"},
+    "estimate": {"function": len, "tables": 20},
+    "rows": {"n": 3},
+    "plot": {"attribute": "diagnosis"},
+    "to": {"form": "pandas"},
+    "verify": {},
+    "attack": {"seconds": 1.0},
+    "write": {"path": "release"},
+    "report": {"path": "report.html"},
+}
+"""Arguments that are right, by member of a release."""
+
+QUESTIONS: list[Any] = [
+    *(
+        "hat",
+        "age",
+        "age=",
+        "age>",
+        "=",
+        "sex=Female",
+        "sex=Female and",
+        "age ~ hat",
+        "~",
+        "release\0",
+        bytearray(b"age"),
+    ),
+    *(["age"], ["age", "age"], {"age": 99}, {"age": 1.5}, {"hat": "1"}, {"sex": "Female"}, {"age"}, iter([1])),
+    *(
+        lambda: None,
+        lambda _: {},
+        lambda _: 1 / 0,
+        np.array([[1, 2]]),
+        pd.NA,
+        pd.NaT,
+        timedelta(days=1),
+        NotImplemented,
+    ),
+]
+"""Wrong values that look like right ones to a member of a release."""
 
 
 def calls(folder: Path) -> dict[str, dict[str, Any]]:
@@ -119,6 +169,16 @@ def right(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, dict[str, An
     return calls(tmp_path_factory.mktemp("right"))
 
 
+def assert_no_foreign_exception(call: Callable[[Any], object], argument: str, values: list[Any]) -> None:
+    for value in values:
+        try:
+            call(value)
+        except marginals.MarginalsError:
+            pass
+        except Exception as error:
+            pytest.fail(f"{argument} = {str(value)[:50]!r}: {type(error).__name__}: {error}")
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_wrong_value_of_an_argument_has_a_foreign_exception(
@@ -129,9 +189,8 @@ def test_no_wrong_value_of_an_argument_has_a_foreign_exception(
 
     def call(arguments: Mapping[str, Any]) -> None:
         named = {key: value for key, value in arguments.items() if key not in ("*", "kind")}
-        first = [arguments[key] for key in ("kind", "*") if key in arguments]
         with in_seconds(20):
-            function(*first, **named)
+            function(*(arguments[key] for key in ("kind", "*") if key in arguments), **named)
 
     if not name.endswith("register_diversity"):
         call(right[name])
@@ -139,12 +198,56 @@ def test_no_wrong_value_of_an_argument_has_a_foreign_exception(
     more = (parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD)
     more = () if "*" in right[name] else more
     for argument in dict.fromkeys([*right[name], *more]):
-        for value in WRONG:
-            if callable(value) and argument in ASKS_BACK:
-                continue
-            try:
-                call({**right[name], argument: value})
-            except marginals.MarginalsError:
-                pass
-            except Exception as error:
-                pytest.fail(f"{argument} = {str(value)[:50]!r}: {type(error).__name__}: {error}")
+        values = [value for value in WRONG if not (callable(value) and argument in ASKS_BACK)]
+        assert_no_foreign_exception(
+            lambda value, argument=argument: call({**right[name], argument: value}), argument, values
+        )  # type: ignore[misc]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [*MEMBERS, "supports"])
+def test_no_wrong_value_has_a_foreign_exception_of_a_member_of_a_release(
+    name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for extra, member in (("statsmodels", "fit"), ("matplotlib", "plot")):
+        if name == member:
+            pytest.importorskip(extra, reason=f"{member} needs it")
+    ask = getattr(release, name)
+    values = [*WRONG, *QUESTIONS]
+    if name == "supports":
+        assert_no_foreign_exception(ask, "first", values)
+        assert_no_foreign_exception(lambda value: ask("age", value), "second", values)
+        return
+    given = MEMBERS[name] | ({"tables": 20} if "tables" in inspect.signature(ask).parameters else {})
+    for argument in inspect.signature(ask).parameters:
+        assert_no_foreign_exception(lambda value, argument=argument: ask(**given | {argument: value}), argument, values)  # type: ignore[misc]
+    for args, keywords in (((1, 2, 3, 4), {}), ((), {"unheard_of": 1})):
+        with pytest.raises(InputError, match=rf"write release\.{name}\("):
+            ask(*args, **keywords)
+
+
+def test_every_member_is_tried_with_sixty_values() -> None:
+    functions = inspect.getmembers(Release, inspect.isfunction)
+    taking = {name for name, member in functions if name[0] != "_" and len(inspect.signature(member).parameters) > 1}
+    assert taking - {"supports"} == MEMBERS.keys()
+    assert len(WRONG) >= 60
+
+
+def test_removed_members_names_and_arguments_are_refused_with_their_replacement() -> None:
+    for name in ("counts", "crosstab", "odds_ratio", "sample", "margins", "write_report"):
+        with pytest.raises(AttributeError, match=f"no '{name}' any more: "):
+            getattr(release, name)
+    for name in ("sweep", "Audit", "TimeOverError"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}' any more: "):
+            getattr(marginals, name)
+    assert len(marginals.__all__) <= 30
+    removed: list[tuple[Callable[..., Any], str]] = [
+        (lambda **old: marginals.Attribute("quasi-identifier", **old), "population"),
+        (lambda **old: marginals.Population(table, **old), "bayes_optimal"),
+        (lambda **old: Wanted(("age",), **old), "measure"),
+    ]
+    for make, name in removed:
+        with pytest.raises(InputError, match=f"the argument {name} was taken out: "):
+            make(**{name: {}})
+    assert pickle.loads(pickle.dumps(marginals.Attribute("sensitive"))) == marginals.Attribute("sensitive")

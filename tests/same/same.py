@@ -58,7 +58,6 @@ def prepare_process() -> None:
 
 
 def answer_item(name: str) -> tuple[str, Texts, float]:
-    """The name of an item, its texts, and seconds of the processor."""
     before = os.times()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -82,7 +81,6 @@ def digest_texts(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def name_versions() -> str:
-    """Python and the libraries on which last digits and bytes depend."""
     libraries = (f"{name} {version(name)}" for name in ("numpy", "pandas", "scipy", "duckdb"))
     return ", ".join([f"Python {platform.python_version()}", *libraries])
 
@@ -109,7 +107,6 @@ def list_changes(old: Digests, new: Digests) -> dict[str, list[str]]:
 
 
 def diff_texts(name: str, step: str, old: str, new: str) -> list[str]:
-    """The unified difference of a step's texts."""
     where = [f"{when} {name}, {step}" for when in ("before:", "now:")]
     return list(difflib.unified_diff(old.splitlines(), new.splitlines(), *where, lineterm="", n=2))
 

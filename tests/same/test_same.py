@@ -14,7 +14,6 @@ from count_lines import Size, measure_source
 
 @pytest.fixture(scope="module")
 def same() -> ModuleType:
-    """The script, which is no module of the tests."""
     name = "script_of_same"
     spec = spec_from_file_location(name, Path(__file__).with_name("same.py"))
     module = sys.modules[name] = module_from_spec(spec)

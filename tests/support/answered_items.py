@@ -205,7 +205,6 @@ class Session:
         return bool(files)
 
     def read(self, out: str, attack: Sequence[str] = ()) -> None:
-        """Use a release as its readers do."""
         tables = [
             pd.read_csv(path, dtype=str, keep_default_na=False) for path in sorted(Path(out, "marginals").glob("*.csv"))
         ]
@@ -271,7 +270,6 @@ def publish_table(number: int, session: Session) -> None:
 
 
 def publish_changes(number: int, session: Session) -> None:
-    """Three releases of a table that changes, beside a ledger."""
     table = draw_table(1000 + number)
     rng = np.random.default_rng([SEED, 2000 + number])
     rows = table.frame.loc[rng.integers(0, len(table.frame), 500)].drop(columns="person", errors="ignore")
@@ -309,7 +307,6 @@ def publish_hospital(session: Session) -> None:
 
 
 def select_model(number: int, session: Session) -> None:
-    """A model of all columns of a table, selected."""
     frame = draw_table(3000 + number).frame.drop(columns=["pay", "person"], errors="ignore")
     for criterion in ("bic", "aic"):
         chosen = marginals.select(frame, criterion, "auto" if number % 2 else "backward", time_limit=None)
@@ -317,7 +314,6 @@ def select_model(number: int, session: Session) -> None:
 
 
 def publish_adult(session: Session) -> None:
-    """The first rows of Adult, some columns."""
     columns = ["age", "sex", "race", "marital-status", "occupation"]
     rows = pd.read_csv(data_folder() / "adult" / "adult.csv", nrows=1500, dtype=str, usecols=columns)
     rows.to_csv("people.csv", index=False)

@@ -49,7 +49,6 @@ def dense_marginal(joint: Array, domain: Domain, margin: Mapping[str, int]) -> A
 
 
 def summed(array: NDArray, index: tuple[NDArray[np.intp], ...]) -> NDArray:
-    """The entries of an array added up where the index sends them."""
     result = np.zeros([axis.max() + 1 for axis in index], dtype=array.dtype)
     np.add.at(result, index, array)
     return result
@@ -73,7 +72,6 @@ def iterative_proportional_fitting(
 
 
 def entropy(p: Array) -> float:
-    """Entropy in nats of a distribution."""
     return -sum(x * np.log(x) for x in p.ravel() if x > 0)
 
 

@@ -15,5 +15,4 @@ def run(*arguments: object, status: int | None = None) -> Result:
 
 
 def output(*arguments: object, status: int = 0) -> str:
-    """What the command prints, which ends with this status."""
     return run(*arguments, status=status).output

@@ -35,7 +35,6 @@ def add_sizes(sizes: Sequence[Size]) -> Size:
 
 
 def measure_source(text: str) -> Size:
-    """The size of one file."""
     tree = ast.parse(text)
     code: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):

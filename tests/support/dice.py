@@ -36,7 +36,6 @@ class Dice:
         return (self._byte() if bound <= 32 else self._byte() << 8 | self._byte()) % bound
 
     def between(self, least: int, most: int) -> int:
-        """A number of least .. most."""
         return least + self.below(most - least + 1)
 
     def one_of(self, options: Sequence[T]) -> T:
@@ -44,7 +43,6 @@ class Dice:
         return options[self.below(len(options))]
 
     def yes(self) -> bool:
-        """True as often as False."""
         return bool(self.below(2))
 
     def some(self, number: int, items: Iterable[T]) -> list[T]:
@@ -69,5 +67,4 @@ class Thrown(Generic[P, T]):
         wraps(of)(self)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> st.SearchStrategy[T]:
-        """A strategy, with these arguments for the function."""
         return self._strategy(*args, **kwargs)

@@ -25,7 +25,6 @@ def filled(domain: Domain, counts: ArrayLike) -> ContingencyTable:
 
 
 def counted(domain: Domain, counts: Mapping[tuple[int, ...], int]) -> ContingencyTable:
-    """The counts of some base cells, by their codes."""
     codes = dict(zip(domain.attributes, np.array(list(counts)).T))
     return ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, list(counts.values()))
 
@@ -41,7 +40,6 @@ def apart(domain: Domain, counts: Mapping[str, ArrayLike]) -> Collection:
 
 
 def of_labels(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> ContingencyTable:
-    """Rows of labels, whose attributes can be published or suppressed."""
     labels = {name: sorted({row[i] for row in rows}) for i, name in enumerate(columns)}
     domain = Domain.of({name: Hierarchy.flat(own) for name, own in labels.items()})
     return of_rows(domain, [[own.index(label) for own, label in zip(labels.values(), row)] for row in rows])

@@ -26,7 +26,6 @@ class FirstConfig:
 
     @property
     def columns(self) -> dict[str, dict[str, Any]]:
-        """The guess of each column, by the keys of the answer."""
         return dict(self.answer["attributes"])
 
     @property
@@ -43,12 +42,10 @@ class FirstConfig:
 
     @property
     def person(self) -> str | None:
-        """The column that says whose row it is."""
         person: str | None = self.toml["data"].get("person")
         return person
 
     def config(self) -> Any:
-        """The config as `read_config` reads it."""
         return marginals.read_config(self.path)
 
     def with_role(self, role: Role | str) -> set[str]:
@@ -77,7 +74,6 @@ def init_columns(columns: Mapping[str, Iterable[object]], *options: object) -> F
 
 
 def guessed(name: str, values: Iterable[object], *options: object) -> dict[str, Any]:
-    """Return the guess of a column beside one of random values."""
     own = [str(value) for value in values]
     rng = np.random.default_rng(0)
     return init_columns({name: own, "sex": rng.choice(["f", "m"], len(own))}, *options).columns[name]

@@ -81,7 +81,6 @@ COMMAND = "from marginals.commands.main import main; main()"
 
 @cache
 def _channel() -> socket.socket:
-    """A channel to the Python that forks, which is started now."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     found = os.pathsep.join(map(str, (ROOT, ROOT / "tests" / "support")))
     variables = environment(OPENBLAS_NUM_THREADS="1", PYTHONPATH=found)
@@ -140,7 +139,6 @@ class Forked:
         return self.status
 
     def kill(self) -> int:
-        """End it now, unless it has ended, and say how it did."""
         self.send_signal(signal.SIGKILL)
         return self.wait()
 

@@ -61,7 +61,6 @@ USUAL: dict[str, list[str]] = {
 
 
 def canaries(rng: random.Random, size: int) -> list[list[str]]:
-    """A table of people whose names and diseases are canaries."""
     header, *rows = people(rng, size)
     return [header, *([f"{CANARY}-{name}", age, sex, town, f"{CANARY}-{ill}"] for name, age, sex, town, ill in rows)]
 
@@ -101,7 +100,6 @@ def table(folder: Path, rng: random.Random, make: Malformer) -> str:
 
 
 def _damage(path: Path, rng: random.Random, make: Malformer) -> None:
-    """Change bytes of a file, or a part of a workbook."""
     if path.suffix == ".xlsx" and zipfile.is_zipfile(path) and rng.random() < 0.7:
         with zipfile.ZipFile(path) as archive:
             parts = {name: archive.read(name) for name in archive.namelist()}

@@ -69,7 +69,6 @@ class Page(HTMLParser):
         return found[1:]
 
     def header(self, title: str) -> list[str]:
-        """The first row of the same table."""
         (found,) = (rows for name, rows in self.tables if name.startswith(title))
         return found[0]
 
@@ -90,7 +89,6 @@ def assert_self_contained(page: Page) -> None:
 
 
 def assert_headings_in_order(page: Page) -> None:
-    """One title, and no level is passed over."""
     levels = [int(tag[1]) for tag, _ in page.elements if tag in ("h1", "h2", "h3", "h4", "h5", "h6")]
     assert levels[0] == 1
     assert levels.count(1) == 1

@@ -15,14 +15,12 @@ def judged(
 
 
 def judged_on(tree: SensitiveTree, criterion: Diversity | str) -> Diversity:
-    """The criterion for the classes of a tree."""
     return _read(criterion).among(tree.values)
 
 
 def stated(
     criterion: Diversity | str, labels: Hierarchy | Sequence[str], rows: Sequence[int], level: int = 0
 ) -> Diversity:
-    """The criterion by the labels that a release of these values tells."""
     return _read(criterion).stated_among(SensitiveValues(_hierarchy(labels), level, tuple(rows)))
 
 

@@ -52,7 +52,6 @@ class Malformer:
         return {self.rng.choice(NAMES): self.value(depth + 1) for _ in range(size)}
 
     def tree(self, tree: Tree) -> Tree:
-        """The tree with one node changed, or two exchanged."""
         tree = copy.deepcopy(tree)
         nodes = list(_nodes(tree))
         holder, key = self.rng.choice(nodes)
@@ -81,7 +80,6 @@ class Malformer:
         return tree
 
     def text(self, text: str) -> str:
-        """The text with a piece removed, repeated, moved or put in."""
         at, size = self.rng.randrange(len(text) + 1), self.rng.choice([1, 1, 3, 30])
         piece = self.rng.choice(
             [
@@ -106,7 +104,6 @@ class Malformer:
         return content
 
     def rows(self, rows: list[list[str]]) -> list[list[str]]:
-        """A table with a field, row, column or header changed."""
         rows = [list(row) for row in rows] or [[]]
         row = self.rng.choice(rows if self.rng.random() < 0.6 else rows[:1])
         change = self.rng.randrange(8)
@@ -153,7 +150,6 @@ class Malformer:
 
 
 def _nodes(tree: Tree) -> list[tuple[Any, Any]]:
-    """Each node below the root as what holds it and its key."""
     keys = list(tree) if isinstance(tree, dict) else range(len(tree)) if isinstance(tree, list) else []
     return [place for key in keys for place in [(tree, key), *_nodes(tree[key])]]
 
@@ -227,7 +223,6 @@ TOWNS = [["Aix", "F", "*"], ["Ulm", "D", "*"], ["Ely", "E", "*"], ["Jena", "D", 
 
 
 def people(rng: random.Random, size: int) -> list[list[str]]:
-    """The header and rows of a table."""
     return [["name", "age", "sex", "town", "disease"]] + [
         [
             f"p{n}",

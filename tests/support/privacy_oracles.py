@@ -25,12 +25,10 @@ Cell = tuple[int, ...]
 
 
 def base_table(cube: DataCube) -> ContingencyTable:
-    """The rows themselves."""
     return cube.table(sum(cube.domain.attribute_masks))
 
 
 def without(margin: Levels, attributes: AnyCollection[str]) -> Margin:
-    """A margin without some of its attributes."""
     return Margin({a: level for a, level in margin.items() if a not in attributes})
 
 
@@ -46,13 +44,11 @@ def places_within(domain: Domain, fine: Levels, coarse: Levels) -> Index:
 
 
 def cell_of(domain: Domain, margin: Levels, labels: Mapping[str, str]) -> Cell:
-    """Position in a dense marginal of the cell with these labels."""
     at = {a: list(dict.fromkeys(row[level] for row in domain.hierarchy(a).rows())) for a, level in margin.items()}
     return tuple(at[a].index(labels[a]) if a in margin else 0 for a in domain.attributes)
 
 
 def marginal(collection: Collection, margin: Levels) -> Array:
-    """A marginal of the rows, dense."""
     return dense_marginal(joint_array(base_table(collection.cube)), collection.domain, margin)
 
 
@@ -63,7 +59,6 @@ def class_sizes(collection: Collection, sensitive: AnyCollection[str]) -> list[i
 
 
 def possible_cells(collection: Collection) -> NDArray[np.bool_]:
-    """The published cells that no marginal shows to be empty."""
     domain, fine = collection.domain, finest(collection.margins)
     possible = np.ones([len(lifted(h, fine.get(a, -1), -1)) for a, h in domain.items()], dtype=bool)
     for margin in collection.margins:
@@ -147,7 +142,6 @@ def conditionals(collection: Collection, sensitive: str) -> dict[Cell, list[Frac
 
 
 def whole_numbers(vector: Sequence[Fraction | int]) -> list[int]:
-    """The positive entries in the smallest scale in which all are whole."""
     positive = [Fraction(v) for v in vector if v > 0]
     scaled = [int(v * lcm(*(v.denominator for v in positive))) for v in positive]
     return [v // int(np.gcd.reduce(scaled)) for v in scaled]
@@ -247,7 +241,6 @@ def are_diverse(diversity: Diversity, hierarchy: Hierarchy, level: int, vectors:
 
 
 def reached_tau(functional: Functional, shares: Sequence[Fraction]) -> float:
-    """The smallest tau of which the line stays above F."""
     return float(max((held - rise) / (1 - rise) for held, rise in functional_excess(functional, shares).values()))
 
 

@@ -28,7 +28,6 @@ from strategies import decomposable_masks, hierarchies
 
 @cache
 def fractions_between(least: int | Fraction, most: int | Fraction, max_denominator: int) -> tuple[Fraction, ...]:
-    """All of them, the simplest first."""
     return tuple(
         fraction
         for below in range(1, max_denominator + 1)
@@ -45,7 +44,6 @@ def numbers(dice: Dice, least: int | Fraction, most: int) -> Fraction:
 
 @Thrown
 def diversities(dice: Dice, most: int = 6) -> Diversity:
-    """Any criterion with l of at most `most`."""
     kind = dice.one_of([Distinct, Simple, Entropy, Recursive])
     if kind is Distinct:
         return Distinct(dice.between(1, most))

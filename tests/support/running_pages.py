@@ -102,7 +102,6 @@ def run_in_shell(line: str) -> str:
 
 
 def _look_at_the_window(command: list[str]) -> str:
-    """Open a window, and end it once it says where it is."""
     window = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": "true"})
     assert window.stdout is not None
     said = window.stdout.readline()

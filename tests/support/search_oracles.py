@@ -71,7 +71,6 @@ def has_junction_tree(domain: Domain, cliques: AnyCollection[Mask]) -> bool:
 
 @lru_cache(maxsize=256)
 def by_antichains(heights: tuple[int, ...]) -> frozenset[Cliques]:
-    """Every set of margins, none within another, that has a junction tree."""
     domain = of_heights(heights)
     margins = [
         sum(((1 << r) - 1) << offset for r, offset in zip(node, domain.offsets))
@@ -116,7 +115,6 @@ def cross(domain: Domain, cliques: Iterable[Mask]) -> bool:
 
 
 def all_collections(domain: Domain) -> frozenset[Cliques]:
-    """All valid decomposable collections of a domain, each by its maximal margins."""
     return by_antichains(heights_of(domain))
 
 
@@ -155,9 +153,9 @@ def value(cube: DataCube, cliques: Iterable[Mask], price: float = 0.0) -> float:
 
 
 def allowed_values(problem: Problem) -> dict[Cliques, float]:
-    """Every collection that a problem allows with its objective."""
+    wanted = problem.wanted.value if problem.wanted else lambda _: 0.0
     return {
-        cliques: value(problem.cube, cliques, problem.price)
+        cliques: value(problem.cube, cliques, problem.price) + wanted(cliques)
         for cliques in all_collections(problem.cube.domain)
         if problem.is_kept(cliques) and problem.constraint(cliques, 0) is None
     }

@@ -60,7 +60,6 @@ class Refused:
 
 
 def is_small(domain: Domain) -> bool:
-    """Whether the collections are few enough to look at each."""
     heights = heights_of(domain)
     return prod(h + 1 for h in heights) <= 18 and len(all_collections(domain)) <= MAX_COLLECTIONS
 
@@ -132,7 +131,6 @@ def problems_of(dice: Dice, cube: DataCube, constraint: Constraint) -> Problem:
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    """Any small problem without privacy."""
     domain = draw(small_domains())
     dice = Dice(draw)
     cube = DataCube([contingency_tables.of(dice, domain)])

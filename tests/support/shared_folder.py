@@ -26,7 +26,6 @@ def copy_shared(factory: pytest.TempPathFactory, name: str, make: Callable[[Path
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Only one process at a time has this lock."""
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield

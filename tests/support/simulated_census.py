@@ -21,7 +21,6 @@ def hospital_months(rows: int, months: int) -> Iterator[pd.DataFrame]:
 
 
 def write_census(folder: Path, rows: int) -> Path:
-    """The config, beside its table and hierarchies."""
     census_people(rows).to_csv(folder / "census.csv", index=False)
     _write_hierarchies(folder)
     (folder / "release.toml").write_text(census_config())

@@ -23,7 +23,6 @@ LIMIT = re.compile(
 
 
 def limits_of(floor: str) -> set[str]:
-    """The constants of a floor that sound like limits, as `module NAME`."""
     return {
         f"{'.'.join(path.relative_to(ROOT).with_suffix('').parts)} {name}"
         for path in (ROOT / floor).rglob("*.py")
@@ -61,7 +60,6 @@ def run(test: str) -> None:
 
 
 def cases(function: Any) -> Iterator[Mapping[str, Any]]:
-    """The arguments that the marks of a test name."""
     choices = []
     for mark in getattr(function, "pytestmark", ()):
         if mark.name == "parametrize":

@@ -58,7 +58,6 @@ def marginals_command(
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files of a folder by their paths in it."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 

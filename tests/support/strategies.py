@@ -122,13 +122,11 @@ def decomposable_masks(dice: Dice, domain: Domain, max_cliques: int = 7) -> tupl
 
 @Thrown
 def data_cubes(dice: Dice, max_cells: int = MAX_CELLS) -> DataCube:
-    """A cube over the base table of a random domain."""
     return DataCube([contingency_tables.of(dice, domains.of(dice, max_cells=max_cells))])
 
 
 @Thrown
 def decomposable_collections(dice: Dice, max_cells: int = MAX_CELLS) -> Collection:
-    """A valid decomposable collection over the cube of a random base table."""
     cube = data_cubes.of(dice, max_cells)
     return Collection.of(cube, decomposable_masks.of(dice, cube.domain))
 
@@ -141,7 +139,6 @@ class Core(NamedTuple):
 
     @property
     def nonsensitive(self) -> tuple[str, ...]:
-        """The other attributes."""
         return tuple(a for a in self.collection.domain.attributes if a != self.sensitive)
 
 
@@ -228,7 +225,6 @@ SHAPE_DOMAIN = Domain.of(
 
 
 def maximal_cliques(graph: InteractionGraph) -> list[Mask]:
-    """Ascending, by networkx."""
     place = {name: vertex for vertex, name in enumerate(graph.domain.induced_attributes)}
     return sorted(sum(1 << place[name] for name in clique) for clique in nx.find_cliques(graph.to_networkx()))
 

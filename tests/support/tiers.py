@@ -59,7 +59,6 @@ def listed(seconds: Mapping[str, float]) -> dict[str, float]:
 
 
 def without_case(node: str) -> str:
-    """The name of a test without the parameters of its case."""
     return node.partition("[")[0]
 
 
@@ -79,7 +78,6 @@ class Costs:
         self.seconds: dict[str, float] = {}
 
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        """Keep the tests of the tier and of those before it."""
         if TIER is None:
             return
         costs, taken = read_costs(), list(TIERS)[: list(TIERS).index(NAME) + 1]
@@ -94,7 +92,6 @@ class Costs:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Generator[None, Any, Any]:
-        """Count what several tests share for none of them."""
         before = _processor_seconds()
         result = yield
         if fixturedef.scope != "function":
@@ -116,12 +113,10 @@ class Costs:
         return report
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        """Keep the cost of each case."""
         if report.when == "teardown":
             self.seconds[report.nodeid] = dict(report.user_properties)["cost"]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Write the list, and name what has grown beyond twice its tier."""
         if not self.measured:
             return
         old = read_costs() if COSTS.exists() else {}
@@ -140,6 +135,5 @@ class Costs:
 
 
 def _processor_seconds() -> float:
-    """Of this process and of the children that it waited for."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

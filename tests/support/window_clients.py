@@ -54,7 +54,6 @@ class Form:
 
     @classmethod
     def all_of(cls, page: str) -> "list[Form]":
-        """All forms of a page that are sent."""
         found = re.findall(r'<form method="post"[^>]*action="/[^/]*([^"]*)"[^>]*>(.*?)</form>', page, re.DOTALL)
         return [cls(action)._reading(content) for action, content in found]
 
@@ -105,11 +104,9 @@ class Browser:
         return answer
 
     def page(self, address: str, **options: Any) -> str:
-        """The text of a page."""
         return self.get(address, **options).get_data(as_text=True)
 
     def send(self, address: str, fields: dict[str, Any] | None = None, **options: Any) -> str:
-        """The text of what a form is answered."""
         return self.post(address, fields, **options).get_data(as_text=True)
 
     def change(self, address: str, action: str, changed: dict[str, Any] | None = None) -> str:
@@ -130,7 +127,6 @@ class Browser:
         return self.change("/publish", "/publish", {"looked": "yes", **fields})
 
     def finish(self, kind: str) -> jobs.Job:
-        """The latest job of a kind, once it is done."""
         job = self.window.jobs.latest(kind)
         assert job.done.wait(120)
         return job
@@ -174,7 +170,6 @@ def client_of_another_gate(browser: Browser) -> tuple[Client, Gate]:
 
 
 def problem_of(page: str) -> str:
-    """What a page says that is wrong."""
     found = re.search(r'said problem"[^>]*>\s*(?:<p>)?(.*?)</', page, re.DOTALL)
     return found[1] if found else ""
 
@@ -219,17 +214,14 @@ def gate_of(address: str) -> Gate:
 
 
 def withhold_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have pages wait for the counts of the table."""
     monkeypatch.setattr(Counting, "_result", lambda *_: CountingResult())
 
 
 def never_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have commands of the window run until they are stopped."""
     monkeypatch.setattr(jobs, "WORKER", "import time; time.sleep(600)")
 
 
 def refuse_commands(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the window run no command."""
 
     def refuse(*_: object, **__: object) -> None:
         raise InputError("no command is run here")

@@ -85,7 +85,6 @@ class Visitor:
         return cls(page, root[0])
 
     def goto(self, path: str) -> None:
-        """Go to a page by its address."""
         self.page.goto(self.root + path)
 
     def send(

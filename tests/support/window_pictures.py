@@ -19,7 +19,6 @@ WIDTH, COLOURS = 1440, 128
 
 
 def draw(page: Any, picture: Path) -> None:
-    """Draw a page from its head to its foot."""
     from PIL import Image
 
     page.wait_for_selector("body:not([data-awaited])")
@@ -62,7 +61,6 @@ def walk(page: Any, folder: Path | None = None) -> int:
 
 
 def main(table: Path, folder: Path) -> None:
-    """Serve a window on a table, and walk through it."""
     from playwright.sync_api import sync_playwright
 
     command = [sys.executable, "-u", "-m", "marginals", "open", str(table)]

@@ -19,7 +19,6 @@ _QUASI = 'role = "quasi-identifier"'
 
 
 def _write_configs(folder: Path) -> None:
-    """Configs by their names, beside the tables of people."""
     write_inputs(folder)
     frame = people(300, seed=6)
     frame.to_csv(folder / "other.csv", index=False)
@@ -81,7 +80,6 @@ def _write_configs(folder: Path) -> None:
 
 
 def analyses(stage: Stage) -> Iterator[Case]:
-    """Publish, verify, query, sample, attack, compare, report and replace."""
     with stage.entered() as folder:
         _write_configs(folder)
         for line in typed("terminal", "analyses", "$ marginals "):
@@ -93,7 +91,6 @@ def analyses(stage: Stage) -> Iterator[Case]:
 
 
 def single_tables(stage: Stage) -> Iterator[Case]:
-    """Assess, anonymize, risk, disclose and init."""
     with stage.entered() as folder:
         _write_configs(folder)
         for line in typed("terminal", "single tables", "$ marginals "):
@@ -172,7 +169,6 @@ def ledgers(stage: Stage) -> Iterator[Case]:
 
 
 def audits(stage: Stage) -> Iterator[Case]:
-    """Published tables of counts and what they reveal."""
     tables = {
         "by_age.csv": "area,age,count\nAurora,0-64,<5\nAurora,65+,3\nAurora,Total,7\nBeech,0-64,12\nBeech,65+,8\nBeech,Total,20\n",
         "by_sex.csv": "area,f,m,Total\nAurora,4,3,7\nBeech,9,11,20\nTotal,13,14,27\n",
@@ -204,7 +200,6 @@ def audits(stage: Stage) -> Iterator[Case]:
 
 
 def demos(stage: Stage) -> Iterator[Case]:
-    """The demo, and help of each command."""
     with stage.entered() as folder:
         (folder / "full").mkdir()
         (folder / "full" / "thesis.txt").write_text("precious", encoding="utf-8")

@@ -139,7 +139,6 @@ def _verified(change: Callable[[pd.DataFrame], pd.DataFrame], **demanded: Any) -
 
 
 def _evaluated(stage: Stage, part: str, scope: dict[str, Any]) -> Iterator[Case]:
-    """The expressions that the golden file has in a part."""
     for source in typed("errors", part, ">>> "):
         yield stage.refusal(f">>> {source}", lambda source=source: eval(source, scope))
 
@@ -158,7 +157,6 @@ def configs(stage: Stage) -> Iterator[Case]:
 
 
 def tables(stage: Stage) -> Iterator[Case]:
-    """Bad tables."""
     with stage.entered():
         _write_inputs()
         for heading, content in TABLES:
@@ -167,7 +165,6 @@ def tables(stage: Stage) -> Iterator[Case]:
 
 
 def _other_table() -> marginals.Table:
-    """A table like that of the example, without some of its rows."""
     return marginals.read_table(example.frame[:40], example.attributes)
 
 
@@ -204,7 +201,6 @@ def _names() -> dict[str, Any]:
 
 
 def expressions(stage: Stage) -> Iterator[Case]:
-    """Bad arguments in Python, of the doors and of the floors below."""
     with stage.entered() as folder:
         _write_inputs()
         _written("t.csv", COUNTED)

@@ -53,7 +53,6 @@ class Variant(NamedTuple):
 
     @property
     def config(self) -> str:
-        """The config of this release, beside its table."""
         sections = {**ATTRIBUTES, **self.attributes}
         lines = ["[data]", f'path = "{self.table}"', 'missing = ["", "?"]', self.data]
         if "reviewed" not in self.data:
@@ -73,7 +72,6 @@ def _variants(name: str) -> Sequence[Variant]:
 
 
 def write_inputs(folder: Path) -> None:
-    """The table of people, and the files that configs name."""
     frame = people()
     frame.to_csv(folder / "people.csv", index=False)
     frame.assign(patient=np.arange(len(frame)) % 400).to_csv(folder / "visits.csv", index=False)
@@ -89,7 +87,6 @@ def releases(stage: Stage) -> Iterator[Case]:
 
 
 def criteria(stage: Stage) -> Iterator[Case]:
-    """The same of each diversity criterion."""
     yield from _published(stage, _variants("criteria"))
 
 

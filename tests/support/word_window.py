@@ -43,7 +43,6 @@ def _answered(stage: Stage, browser: Browser) -> Iterator[Case]:
         yield _page(stage, f"/levels of {attribute}", browser.until(f"/levels?attribute={attribute}&level=1", ""))
 
     def form(page: str, action: str, fields: dict[str, object]) -> str:
-        """Send a form of a page with some fields changed."""
         return post(action, {**browser.fields_of(browser.until(page, action), action), **fields})
 
     def post(action: str, fields: dict[str, object]) -> str:

@@ -112,14 +112,12 @@ class Stage:
 
     @contextlib.contextmanager
     def entered(self, name: str = "") -> Iterator[Path]:
-        """A folder below that of the stage, as the current one."""
         place = self.folder / name
         place.mkdir(parents=True, exist_ok=True)
         with contextlib.chdir(place):
             yield place
 
     def normalize(self, text: str) -> str:
-        """A text as it stands in a golden file."""
         return normalize_text(text, Path.cwd())
 
     def command(self, line: str, *, note: str = "", typed: str | None = None) -> Case:

@@ -28,17 +28,14 @@ DESCRIPTOR, SEAL, SIGNATURE = "datapackage.json", "datapackage.json.sha256", "da
 def bundle_content(
     collection: Collection, roles: Mapping[str, Role], claims: Sequence[Claim] = (), **stated: Any
 ) -> Content:
-    """The content of a bundle with these marginals."""
     return BundleContent(collection, roles, tuple(claims), **stated)
 
 
 def write_bundle(content: Content, folder: Path) -> None:
-    """Write what is published, unsigned."""
     writing.write_bundle(content, folder, report_html(content))
 
 
 def report_of(content: Content) -> bytes:
-    """The page that goes with a bundle."""
     return report_html(content)
 
 
@@ -69,7 +66,6 @@ def release_of(
 def tables_content(
     tables: Iterable[ContingencyTable], roles: Mapping[str, Role], claims: Sequence[Claim] = (), **stated: Any
 ) -> Content:
-    """The content of a bundle with these tables alone."""
     parts = list(tables)
     return bundle_content(Collection.of(DataCube(parts), [part.mask for part in parts]), roles, claims, **stated)
 
@@ -93,7 +89,6 @@ def change_package(folder: Path, change: Change) -> Path:
 
 
 def change_descriptor(folder: Path, change: Change) -> None:
-    """Change what a bundle says of its release, and seal it anew."""
     change_package(folder, lambda package: change(package["release"]))
     seal(folder)
 
@@ -107,7 +102,6 @@ def put_file(folder: Path, resource: dict[str, Any], content: bytes) -> None:
 
 
 def declared(content: bytes) -> dict[str, Any]:
-    """What a descriptor says of the bytes of a file."""
     return {"bytes": len(content), "hash": "sha256:" + hashlib.sha256(content).hexdigest()}
 
 
@@ -137,7 +131,6 @@ def write_by_hand(
 
 
 def csv_of(rows: Iterable[Sequence[object]], quoting: Literal[0, 1] = csv.QUOTE_MINIMAL) -> bytes:
-    """The rows as a CSV file."""
     stream = io.StringIO()
     csv.writer(stream, lineterminator="\n", quoting=quoting).writerows(rows)
     return stream.getvalue().encode()

@@ -35,7 +35,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("models", "checks")
 
-TESTS = ("models", "checks", "tests/models", "tests/checks", "tests/trust/test_many_collections.py")
+TESTS = ("models", "checks", "tests/models", "tests/checks", "tests/trust/test_distances_of_values.py")
 """Examples in docstrings, too."""
 
 SECONDS = 90
@@ -73,7 +73,6 @@ class Mutant(NamedTuple):
 
 
 def source(module: str) -> ast.Module:
-    """The tree of a module."""
     path = ROOT / module.replace(".", "/")
     return ast.parse((path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text())
 
@@ -124,7 +123,6 @@ def mutants_of(module: str, tree: ast.Module) -> list[Mutant]:
 
 
 def modules() -> list[str]:
-    """The modules of both floors."""
     paths = (path.relative_to(ROOT).with_suffix("") for floor in FLOORS for path in (ROOT / floor).rglob("*.py"))
     return sorted(".".join(path.parts).removesuffix(".__init__") for path in paths)
 
@@ -169,7 +167,6 @@ class Plugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        """Measure one case."""
         self.reached.clear()
         start = time.process_time()
         result = yield
@@ -178,23 +175,19 @@ class Plugin:
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Remember what failed."""
         if report.failed:
             self.failed.append(function(report.nodeid))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """Likewise for a file that could not be imported."""
         if report.failed:
             self.failed.append(report.nodeid)
 
 
 def function(node: str) -> str:
-    """The test function of a case."""
     return node.partition("[")[0]
 
 
 def run_tests(files: list[str], plugin: Plugin, *options: str) -> Plugin:
-    """Run tests in this process."""
     plain = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no", "-m", "not data"]
     pytest.main([*plain, *options, *files], plugins=[plugin])
     return plugin
@@ -291,7 +284,6 @@ def chosen_tests(mutant: Mutant, reached: Mapping[str, tuple[float, list[str]]])
 
 
 def main() -> None:
-    """Run the mutants that the arguments name."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("wanted", nargs="*", metavar="NAME", help="how names of mutants begin")
     parser.add_argument("--sample", type=int, metavar="NUMBER", help="so many of them")

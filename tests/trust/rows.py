@@ -48,7 +48,6 @@ class Breaker(set[str]):
     is_armed = False
 
     def add(self, name: str) -> None:
-        """Raise if a broken function is reached by a test."""
         if self.is_armed and (name == self.broken or name.startswith(f"{self.broken}.".replace(":.", ":"))):
             raise EnteredError(name)
 
@@ -62,13 +61,11 @@ class Plugin(mutants.Plugin):
     reached: Breaker
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Skip a case of a test that has failed."""
         if mutants.function(item.nodeid) in self.failed:
             pytest.skip("another case has failed")
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Iterator[None]:
-        """Break the code for the test itself."""
         self.reached.is_armed = True
         try:
             return (yield)
@@ -77,13 +74,11 @@ class Plugin(mutants.Plugin):
 
 
 def parts(name: str) -> tuple[str, str]:
-    """The module of a dotted name, and what is in it."""
     path, found = definitions.place_of(name)
     return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"), found
 
 
 def failing(name: str, proofs: set[str], breaker: Breaker) -> set[str]:
-    """The tests and experiments that fail while a name is broken."""
     breaker.broken = ":".join(parts(name))
     tests = {f"tests/{proof.replace(':', '::')}": proof for proof in sorted(proofs) if ":" in proof}
 
@@ -106,7 +101,6 @@ def failing(name: str, proofs: set[str], breaker: Breaker) -> set[str]:
 
 
 def main() -> int:
-    """Break what the rows name that the arguments name."""
     os.chdir(ROOT)
     os.environ.update(OPENBLAS_NUM_THREADS="1", MARGINALS_EXAMPLES="100")
     wanted = tuple(sys.argv[1:]) or ("",)

@@ -20,7 +20,7 @@ from checks import Finding, MaxentDiversity, PrivacyConstraint, parse_diversity,
 from checks.diversity.text import numbers
 from marginals import open_release
 from marginals.bundle.writing import bundle_files
-from marginals.publishing.publishing import content, prepare, released_names
+from marginals.publishing.publishing import content, prepare
 from marginals.publishing.searching import no_progress
 from models import Hierarchy
 from privacy_oracles import Ground, exact_work
@@ -36,7 +36,6 @@ VALUES = {
     "times": ["7:30", "9:05", "10:00", "23:59"],
     "bands": ["<5", "5-17", "18-64", "65+"],
     "words of a config": ["none", "mild", "bad", "awful", "deadly"],
-    "words of a frame": ["none", "mild", "bad", "awful", "deadly"],
 }
 """Of each kind some values, lowest first."""
 
@@ -59,7 +58,6 @@ class Case:
 
     @property
     def table(self) -> marginals.Table:
-        """As a user reads it."""
         rows = [
             (f"ward {ward}", value)
             for ward, own in enumerate(np.hstack([self.counts, self.missing[:, None]]).tolist())
@@ -68,8 +66,6 @@ class Case:
         ]
         frame = pd.DataFrame(rows, columns=["ward", "ill"])
         order = self.values if self.kind == "words of a config" else ()
-        if self.kind == "words of a frame":
-            frame["ill"] = pd.Categorical(frame["ill"], categories=[*self.values, ""], ordered=True)
         hierarchy = None
         if len(self.above) > 1:
             shuffled = np.random.default_rng(len(rows)).permutation(len(self.values)).tolist()
@@ -86,7 +82,6 @@ class Case:
         return marginals.read_table(frame, {"ward": "quasi-identifier", "ill": ill}, k=3)
 
     def fitted(self, table: marginals.Table) -> "Case":
-        """With the groups that the counts gave."""
         hierarchy = table.domain.hierarchy("ill")
         codes = [hierarchy.labels[0].index(value) for value, rows in zip(self.values, self.counts.sum(axis=0)) if rows]
         lifted = [hierarchy.lift(0, level)[codes].tolist() for level in range(hierarchy.height)]
@@ -117,7 +112,6 @@ class Case:
 
 
 def drawn(rng: np.random.Generator) -> Case:
-    """Any case in which all can be asked."""
     kind = str(rng.choice(list(VALUES)))
     distance = str(rng.choice(["equal", "ordered", "hierarchical"]))
     number = int(rng.integers(2, len(VALUES[kind]) + 1))
@@ -164,8 +158,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         worst = worst_of[level]
         refusal = allows(frozenset([mask]), 0)
         assert (refusal is None) is (worst <= t), (refusal, worst)
-        named = released_names(prepared, table, (mask,))
-        published = content(prepared, (mask,), named, "a release")
+        published = content(prepared, table, (mask,), "a release")
         judged(published.verify().checks, t, worst)
         bundle = folder / f"{number}-{level}"
         for path, file in bundle_files(published, b"<!doctype html>").items():
@@ -179,7 +172,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         other = Fraction(float(worst) * 0.9).limit_denominator(10**6)
         asked = MaxentDiversity(parse_diversity(text.replace(spelled(t), spelled(other), 1)), "ill")
         asked = asked.leaving_out("missing") if case.missing.any() else asked
-        judged(read.verify([asked]).checks, other, worst)
+        judged(read.claiming([asked]).verify().checks, other, worst)
     if number % WHOLE_WAY == 0:
         wanted = marginals.Policy(diversity=text, base="none", must_publish=[{"ward": 0, "ill": 0}], time_limit=5)
         try:

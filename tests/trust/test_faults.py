@@ -9,7 +9,6 @@ import random
 import re
 import shutil
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -28,7 +27,6 @@ from marginals.files import replace_file, replace_folder
 from marginals.ledger import Ledger
 from marginals.publishing.publishing import Publication
 from marginals.steward import StewardFile
-from project import environment
 from small_release import contents, marginals_command, write_config
 
 TRIALS = int(os.environ.get("MARGINALS_TRIALS", "15"))
@@ -70,10 +68,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def being_written(folder: Path) -> bool:
-    return any(".writing-" in name for name in names(folder))
-
-
 def assert_pages_are_private(folder: Path) -> None:
     """Pages of a steward, also those that a killed run has left aside, are whole, and their owner alone may read them."""
     for page in (path for path in folder.iterdir() if "steward.html" in path.name):
@@ -83,7 +77,6 @@ def assert_pages_are_private(folder: Path) -> None:
 
 
 def identity_on(page: Path) -> str:
-    """What a steward's page says of which release it is."""
     (said,) = re.findall('<meta name="marginals-release" content="([0-9a-f]{64})">', page.read_text())
     return str(said)
 
@@ -146,7 +139,7 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
                 found["page of a release that did not come"] += is_of_other
         else:
             found["no bundle"] += 1
-        found["left something beside"] += being_written(place)
+        found["left something beside"] += any(".writing-" in name for name in names(place))
         assert_pages_are_private(place)
     assert found["left something beside"], "it was not killed while it wrote"
     assert moves == 4
@@ -157,72 +150,6 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
     assert contents(target) == whole[0]
     assert names(place) == BESIDE, "the next writing leaves nothing else beside"
     print(f"\n{len(moments) + 3} kills, {calls} calls about files, {moves} moves, seed {SEED}: {dict(found)}")
-
-
-FULL = """
-import subprocess, sys
-from pathlib import Path
-from click.testing import CliRunner
-from marginals.commands.main import main
-config, place = sys.argv[1], Path(sys.argv[2])
-subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(place)], check=True)
-target = place / "release"
-files = lambda: {str(p): p.read_bytes() for p in place.rglob("*") if p.is_file()}
-BESIDE = ["release", "release-steward.html"]
-runs = refused = 0
-for old in (False, True):
-    if old:
-        assert CliRunner().invoke(main, ["publish", config, "--out", str(target)]).exit_code == 0
-    for free in range(0, 128, int(sys.argv[3])):
-        filler = place / "filler"
-        with filler.open("wb", buffering=0) as stream:
-            try:
-                while stream.write(bytes(4096)) == 4096:
-                    pass
-            except OSError:
-                pass
-        with filler.open("r+b") as stream:
-            stream.truncate(max(filler.stat().st_size // 4096 * 4096 - free * 1024, 0))
-        before = files()
-        result = CliRunner().invoke(main, ["publish", config, "--out", str(target)])
-        runs += 1
-        if result.exit_code:
-            refused += 1
-            assert result.exit_code == 2, result.output
-            assert "cannot be written: No space left on device" in result.stderr, result.stderr
-            assert isinstance(result.exception, SystemExit), result.exception
-            assert files() == before
-            assert {p.name for p in place.iterdir()} == {"filler"} | (set(BESIDE) if old else set())
-        elif not old:
-            subprocess.run(["rm", "-r", *(str(place / name) for name in BESIDE)], check=True)
-        filler.unlink()
-assert refused, "the disk was never full"
-print(f"{runs} runs on a full disk, {refused} refused, nothing lost")
-"""
-
-
-def test_a_full_disk_leaves_what_there_was(configs: list[Path], tmp_path: Path) -> None:
-    """A file system of 512 kB in memory, filled up to so many bytes, in a name space of its own."""
-    inside = ["unshare", "--user", "--map-root-user", "--mount"]
-    try:
-        allowed = subprocess.run([*inside, "true"], capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
-        allowed = False
-    if not allowed:
-        pytest.skip("mounting a file system in memory is not permitted here")
-    (tmp_path / "disk").mkdir()
-    command = [
-        *inside,
-        sys.executable,
-        "-c",
-        FULL,
-        str(configs[0]),
-        str(tmp_path / "disk"),
-        "4" if TRIALS >= 500 else "16",
-    ]
-    run = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
-    assert run.returncode == 0, run.stderr
-    print("\n" + run.stdout.strip())
 
 
 @pytest.mark.parametrize("call", ["mkdir", "open", "fsync", "chmod", "rename"])

@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import forked
 import marginals
@@ -28,7 +26,7 @@ from filled_tables import flat_domain
 from marginals import Role
 from models import ContingencyTable, MarginalsError
 from small_release import contents
-from written_bundles import change_package, declared, put_file, sealed, tables_content, write_bundle
+from written_bundles import change_package, declared, put_file, tables_content, write_bundle
 
 Package = dict[str, Any]
 SECONDS = 20
@@ -261,7 +259,6 @@ def judge(folder: Path) -> bool:
 
 
 def hostile(whole: dict[str, bytes]) -> Iterator[tuple[str, dict[str, bytes], bool]]:
-    """Names and files of bundles, and whether each must be refused."""
     package = package_of(whole)
     for (place, change), value in product(PLACES, ODD):
         files = with_package(whole, lambda p, change=change, value=value: change(p, deepcopy(value)))  # type: ignore[misc]
@@ -437,51 +434,3 @@ def test_tables_that_no_people_fit_are_told_in_one_sentence(claimed: str, tmp_pa
     for command in (["attack"], ["query", "a=a0"]):
         ended = run(command[0], tmp_path / "release", *command[1:])
         assert (ended.exit_code, ended.stderr.strip()) == (2, "Error: no table has these marginals")
-
-
-def flipped(files: dict[str, bytes], edits: list[tuple[int, int, bytes]]) -> dict[str, bytes]:
-    """Pieces of some files replaced."""
-    files = dict(files)
-    names = sorted(files)
-    for where, length, new in edits:
-        name = names[where % len(names)]
-        at = where // len(names) % (len(files[name]) + 1)
-        files[name] = files[name][:at] + new + files[name][at + length :]
-    return files
-
-
-def rehashed(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Sizes and hashes made right, so that what is read does not stop at them; as it is where there is no JSON."""
-    try:
-        package = package_of(files)
-        for described in package["resources"]:
-            described.update(declared(files[described["path"]]))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return files
-    return files | {"datapackage.json": json.dumps(package).encode()}
-
-
-PIECES = st.binary(max_size=4) | st.sampled_from(
-    [
-        *(b'"', b",", b"\n", b"\r", b"*", b"-1", b"0", b"1e3", b"{", b"}", b"[", b"null", b"\xef\xbb\xbf", b"\0"),
-        *(b"99999999999999", b"level0", b"flu", b"true", b"NaN", b"../", b"\\ud800", b"\x1b[2J", b"=1", b"count"),
-    ]
-)
-
-
-@pytest.mark.filterwarnings("ignore::hypothesis.errors.HypothesisWarning")
-@settings(max_examples=EXAMPLES, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
-@given(
-    edits=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 6), PIECES), min_size=1, max_size=4),
-    honest=st.booleans(),
-)
-def test_no_bytes_of_a_bundle_make_a_traceback(
-    whole: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[int, int, bytes]], honest: bool
-) -> None:
-    """Hashes and seal are made right where `honest`; otherwise they are those of the bundle before."""
-    with_seal = whole | {"datapackage.json.sha256": sealed(whole["datapackage.json"])}
-    files = rehashed(flipped(whole, edits)) if honest else flipped(with_seal, edits)
-    refused = judge(write(tmp_path_factory.mktemp("fuzz") / "release", files))
-    assert refused or honest or files == with_seal, (
-        "a changed byte is noticed unless hashes and seal are changed with it"
-    )

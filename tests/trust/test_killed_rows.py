@@ -66,7 +66,6 @@ def configured(source: Path, memory: str) -> Path:
 
 
 def files_with_rows(folder: Path) -> list[str]:
-    """What holds a token, whatever its name."""
     return [str(path) for path in folder.rglob("*") if path.is_file() and TOKEN in path.read_bytes()]
 
 
@@ -128,7 +127,6 @@ def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
 
 
 def _started(source: Path, ignored: bool) -> "subprocess.Popen[str]":
-    """`publish`, which has read its table."""
     command = [sys.executable, "-c", forked.COMMAND, "publish", str(configured(source, "1 GB"))]
     process = subprocess.Popen(
         [*command, "--out", str(source.parent / "release")],

@@ -3,19 +3,11 @@
 Every rare value, identifier and ignored column is a token that occurs nowhere else, so a leak of any is found by name.
 """
 
-import fcntl
 import logging
-import os
-import pty
 import re
-import struct
-import subprocess
-import sys
-import termios
 import traceback
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +20,7 @@ import marginals
 from command_line import main
 from marginals import open_release, publish
 from models import MarginalsError
-from project import ROOT
-from small_release import contents, marginals_command
+from small_release import contents
 
 TOKEN = re.compile(r"tok[a-z]+[0-9]{4}")
 ROWS = 400
@@ -235,62 +226,6 @@ def test_no_token_reaches_a_message_or_an_exception(name: str, command: str, tmp
         else:
             assert command != "publish" or name in ("NUL", "UTF-16", "a ragged row"), "it is not refused"
     assert not any(tokens_in(str(warning.message), frame) for warning in warned)
-
-
-def on_a_terminal(command: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-    """A command whose standard error is a terminal: its status, what it printed, and what the terminal showed."""
-    ours, terminal = pty.openpty()
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("4H", 24, 80, 0, 0))  # of no width it shows no progress
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=terminal, text=True, env=environment)
-    os.close(terminal)
-    shown = b""
-    with suppress(OSError):  # EIO, where nobody has the terminal open any more
-        while part := os.read(ours, 1 << 16):
-            shown += part
-    os.close(ours)
-    printed, _ = process.communicate()
-    return process.returncode, printed, shown.decode()
-
-
-def test_no_token_reaches_standard_error_or_a_temporary_file(tmp_path: Path) -> None:
-    """The command with a terminal for its progress; every file that is opened for writing is looked at as it is closed."""
-    frame = people()
-    (tmp_path / "in").mkdir()
-    config = write(tmp_path / "in", frame, 'domain = "observed"')
-    recorder = tmp_path / "recorder.py"
-    recorder.write_text(
-        "import sys\n"
-        "opened = set()\n"
-        "def hook(event, arguments):\n"
-        "    if event == 'open' and isinstance(arguments[0], str) and isinstance(arguments[2], int) and arguments[2] & 3:\n"
-        "        opened.add(arguments[0])\n"
-        "sys.addaudithook(hook)\n"
-        "from command_line import main\n"
-        "try:\n"
-        "    main(sys.argv[1:])\n"
-        "finally:\n"
-        "    print('OPENED', *sorted(opened), sep='\\n')\n"
-    )
-    environment = {
-        **os.environ,
-        "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests' / 'support'}",
-        "TMPDIR": str(tmp_path),
-    }
-    (tmp_path / "out").mkdir()
-    command = [sys.executable, recorder, "publish", config, "--out", tmp_path / "out" / "release"]
-    status, printed, shown = on_a_terminal(list(map(str, command)), environment)
-    assert status == 0, shown
-    told, _, files = printed.partition("OPENED\n")
-    assert "collections" in shown, "progress is shown"
-    assert not tokens_in(told + shown, frame)
-    written = [name for name in files.splitlines() if not name.startswith(("/dev/", "/proc/self/fd/"))]
-    # Python tries out the folder for temporary files with one of a random name and no content of ours.
-    written = [name for name in written if not re.fullmatch(r"[a-z0-9_]{8}", Path(name).name)]
-    assert all(name.startswith(str(tmp_path / "out")) for name in written), written
-    for content in contents(tmp_path / "out").values():
-        assert not tokens_in(content, frame)
-    run = marginals_command("verify", tmp_path / "out" / "release", "--check", "k-link=400", status=1)
-    assert not tokens_in(run.stdout + run.stderr, frame)
 
 
 def unreviewed() -> pd.DataFrame:

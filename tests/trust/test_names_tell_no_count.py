@@ -172,7 +172,6 @@ def alike(setting: Setting, groups: Groups) -> Iterator[list[list[Counts]]]:
 
 
 def named_in(label: str, values: Sequence[str]) -> set[str]:
-    """The values that a label lists."""
     return {part for part in re.split(", | and | or ", label) if part in values}
 
 
@@ -195,7 +194,6 @@ def settings(rng: np.random.Generator) -> Setting:
 
 
 def certainly_small(setting: Setting) -> Iterator[str]:
-    """What readers of some table of a setting are certain of."""
     classes: dict[object, list[tuple[Groups, list[list[Counts]]]]] = defaultdict(list)
     for groups in all_groups(setting):
         if not made_by_ladders(setting, groups):
@@ -245,17 +243,3 @@ def test_names_depend_on_counts_by_no_more(number: int) -> None:
         for counts in alike(setting, made[place]):
             drawn = [[own[rng.integers(len(own))] for own in counts] for _ in range(3)]
             assert len({published(setting, made[place], each) for each in drawn}) == 1
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("has_missing", [False, True])
-def test_tables_of_each_kind_are_enumerated(kind: str, has_missing: bool) -> None:
-    """Not all of what is enumerated is passed over."""
-    setting = Setting(kind, (8, 9), (), 3, KINDS[kind], has_missing)
-    labels = {
-        published(setting, groups, [own[0] for own in counts])
-        for groups in all_groups(setting)
-        if made_by_ladders(setting, groups)
-        for counts in alike(setting, groups)
-    }
-    assert len(labels - {None}) > 3

@@ -4,13 +4,10 @@ Otherwise whoever has the bundle can lay out all tables that fit the marginals, 
 been another. A divergence from the data with all its digits strikes out all but one of the small table below.
 """
 
-import csv
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -54,68 +51,7 @@ def only(policy: Policy, margins: Margins) -> Policy:
     return replace(policy, base="none", must_publish=margins, max_attributes=None, start="nothing", time_limit=0)
 
 
-def fitting_tables(folder: Path) -> NDArray[np.int64]:
-    """All tables of diagnosis by sex by origin that have the marginals of a bundle: shape (tables, 3, 2, 2)."""
-    counts: dict[str, Counter[Row]] = {}
-    for resource in json.loads((folder / "datapackage.json").read_text())["resources"]:
-        if "marginal" in resource:
-            with (folder / resource["path"]).open(newline="") as lines:
-                read = list(csv.DictReader(lines))
-            (other,) = set(resource["marginal"]["levels"]) - {"diagnosis"}
-            counts[other] = Counter({(row["diagnosis"], row[other]): int(row["count"]) for row in read})
-    by_diagnosis = []
-    for diagnosis in LABELS["diagnosis"]:
-        women, men = (counts["sex"][diagnosis, sex] for sex in LABELS["sex"])
-        abroad = counts["origin"][diagnosis, "abroad"]
-        squares = ([[a, women - a], [abroad - a, men - abroad + a]] for a in range(women + 1))
-        by_diagnosis.append([square for square in squares if min(map(min, square)) >= 0])
-    return np.array(list(product(*by_diagnosis)))
-
-
-def tables_left(folder: Path) -> NDArray[np.int64]:
-    """The tables that fit a bundle and have the divergence from the maximum-entropy distribution that it states, if any."""
-    tables = fitting_tables(folder)
-    stated = json.loads((folder / "datapackage.json").read_text())["release"].get("utility")
-    if stated is None:
-        return tables
-    total = tables[0].sum()
-    by_sex, by_origin, by_diagnosis = (tables[0].sum(axis=axes, keepdims=True) for axes in (2, 1, (1, 2)))
-    q = by_sex * by_origin / by_diagnosis / total
-    p = tables / total
-    divergence = (p * np.log(np.where(p > 0, p, 1) / q)).sum(axis=(1, 2, 3))
-    return tables[np.abs(divergence - stated["kl_divergence"]) < 1e-12]
-
-
-def test_of_1944_tables_that_fit_a_stated_divergence_leaves_one_and_a_bundle_of_today_all(tmp_path: Path) -> None:
-    publication = published(COUNTS)
-    release = publication.release
-    assert [dict(margin) for margin in release.published.everything.margins] == MARGINS
-    folder = release.write(tmp_path / "release").path
-    assert folder is not None
-
-    descriptor = json.loads((folder / "datapackage.json").read_text())
-    old_style = tmp_path / "old"
-    release.write(old_style)
-    descriptor["release"]["utility"] = {
-        "kl_divergence": publication.steward.kl_divergence,
-        "kl_suppressed": publication.steward.kl_suppressed,
-    }
-    (old_style / "datapackage.json").write_text(json.dumps(descriptor))
-    (real,) = tables_left(old_style)
-    np.testing.assert_array_equal(real, COUNTS)
-    assert real[:, 0, 0].tolist() == [3, 0, 1], "and so the diagnoses of four women from abroad, where k is 10"
-    (warning,) = marginals.verify(old_style).warnings
-    assert "nothing of this was judged" in warning
-    assert "release.utility" in warning
-
-    left = tables_left(folder)
-    for other in left[:: len(left) // 5]:
-        assert release_files(published(other).release) == release_files(release)
-    assert f"{len(left):,} tables are left" == "1,944 tables are left"
-
-
 def shown(domain: Domain, margins: Margins, rows: Sequence[Row]) -> list[Counter[Row]]:
-    """What some margins count, by the labels of the hierarchies."""
     paths = {name: {path[0]: path for path in hierarchy.rows()} for name, hierarchy in domain.items()}
     place = {name: number for number, name in enumerate(domain.attributes)}
     return [Counter(tuple(paths[a][row[place[a]]][m] for a, m in margin.items()) for row in rows) for margin in margins]

@@ -62,7 +62,6 @@ class Case:
         return list(product(*([row[0] for row in LADDERS[kind]] for kind in self.kinds)))
 
     def ladder(self, attribute: int, cell: Cell) -> tuple[str, ...]:
-        """The labels of a cell's value of an attribute, the finest first."""
         return {row[0]: row for row in LADDERS[self.kinds[attribute]]}[cell[attribute]]
 
     def table(self, rows: Mapping[Cell, int]) -> Table:
@@ -106,7 +105,6 @@ def published(of: Case, rows: Mapping[Cell, int]) -> marginals.Release | None:
 
 
 def shown(release: marginals.Release) -> frozenset[tuple]:
-    """Everything that a release counts, by label."""
     return frozenset((table.attributes, *sorted(table.cells())) for table in release.published.collection.tables)
 
 
@@ -139,7 +137,6 @@ def every_cell(of: Case) -> Iterator[tuple[Shown, list[int]]]:
 
 
 def counted(of: Case, worlds: Sequence[tuple[int, ...]]) -> dict[Shown, tuple[int, int]]:
-    """The least and the largest count of every cell."""
     counts = np.array(worlds)
     sums = {key: counts[:, places].sum(axis=1) for key, places in every_cell(of)}
     return {key: (int(own.min()), int(own.max())) for key, own in sums.items()}
@@ -150,7 +147,6 @@ def certainly_small(of: Case, worlds: Sequence[tuple[int, ...]]) -> set[Shown]:
 
 
 def assert_all_agree(of: Case, told: Refusals, kept: Sequence[tuple[int, ...]]) -> None:
-    """What is called certain is so in every table that is left."""
     ranges = counted(of, kept)
     for cell in told.small:
         key = tuple((int(name[1:]), cell.levels[name], cell.values[name]) for name in sorted(cell.values))

@@ -207,7 +207,6 @@ class Case:
         return flat_domain(**dict(zip("abc", self.shape)))
 
     def settled(self) -> list[Counts]:
-        """The tables that are published with a ledger."""
         series = [filled(self.domain, self.tables[0])]
         strict: list[ContingencyTable] | None = [] if self.envelope.turnover_known else None
         for today in self.tables[1:]:

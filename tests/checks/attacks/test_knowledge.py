@@ -23,14 +23,8 @@ from checks.attacks.guesses import (
     shares_of_classes,
     surest_right,
 )
-from checks.attacks.knowledge import (
-    CertainCells,
-    Knowledge,
-    certain_cells,
-    published_counts,
-    reconstruction,
-)
-from filled_tables import apart, filled, flat_domain, of_rows, published
+from checks.attacks.knowledge import CertainCells, Knowledge, certain_cells, published_counts, reconstruction
+from filled_tables import apart, filled, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
     NEVER,
@@ -44,7 +38,6 @@ from models import (
     Hierarchy,
     LinkedTables,
     MarginalModel,
-    equal_cells,
     proven_bounds,
 )
 from strategies import contingency_tables, decomposable_masks, domains, margins
@@ -137,31 +130,6 @@ def test_a_guess_is_learnt_by_a_naive_bayes_model_with_one_more_of_each() -> Non
     learnt /= learnt.sum(axis=1, keepdims=True)
     told = kept_to_counts(learnt, people.counts.sum(axis=1).astype(float), groups)
     assert definetti(people, groups, 1) == pytest.approx(told, abs=1e-6)
-
-
-def test_learning_across_classes_tells_more_than_maximum_entropy() -> None:
-    """Wards have cancer as they have smokers; no marginal shows smoking with it. Only who learns sees the link.
-
-    The example of Kifer's section 2 in small: of 10 people of a ward 2 or 8 smoke, and as many have cancer.
-    """
-    # By smoking and disease; in every ward one smoker has flu and one of the others cancer.
-    table = filled(flat_domain(ward=20, smoker=2, disease=2), [[[7, 1], [1, 1]], [[1, 1], [1, 7]]] * 10)
-    people = equivalence_classes(table, "disease")
-    groups = published_groups(
-        [table.rolled_up({"ward": 0, "disease": 0}), table.rolled_up({"ward": 0, "smoker": 0})], people
-    )
-    assert len(groups) == 1, "a marginal without the disease says nothing new of people who are known"
-    maxent, learned = definetti(people, groups, rounds=0), definetti(people, groups)
-    assert _right(maxent, people.counts) == pytest.approx(0.8)
-    smokers = np.array(people.codes[people.attributes.index("smoker")]) == 1
-    posterior = learned / learned.sum(axis=1, keepdims=True)
-    assert posterior[smokers, 1].mean() > (maxent / maxent.sum(axis=1, keepdims=True))[smokers, 1].mean() + 0.05
-    assert _right(learned, people.counts) >= 0.8 - 1e-9
-
-
-def _right(guess: np.ndarray, counts: np.ndarray) -> float:
-    """Share of the rows whose value is the likeliest one of their class; there are no ties."""
-    return float(counts[np.arange(len(guess)), guess.argmax(axis=1)].sum() / counts.sum())
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -292,23 +260,6 @@ def test_what_a_collection_makes_certain_is_that_of_all_tables(decomposable: boo
     assert cut.small <= ordinary.small
 
 
-@given(st.just([[0, 0, 0, 1], [1, 1, 1, 0], [0, 1, 1, 0], [1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 1, 1]]))
-def test_a_value_that_a_class_cannot_have_is_found_though_each_pair_leaves_room_for_it(rows: list[list[int]]) -> None:
-    table = of_rows(flat_domain(**dict.fromkeys("abcd", 2)), rows)
-    check(published(table, *map("".join, combinations("abcd", 2))), "b", 3)
-
-
-def test_glued_tables_have_the_published_counts() -> None:
-    counts = np.random.default_rng(5).integers(0, 9, (2, 3, 2))
-    collection = published(filled(flat_domain(a=2, s=3, b=2), counts), "as", "sb")
-    tables = list(Knowledge(FrechetBounds(collection)).tables())
-    for table in tables:
-        assert table.counts.min() >= 0
-        for shown in collection.tables:
-            assert equal_cells([table.rolled_up(shown.margin), shown])
-    assert len({tuple(table.rolled_up({"a": 0, "b": 0}).counts) for table in tables}) > 1
-
-
 # What is published is counted as it stands.
 
 
@@ -401,22 +352,6 @@ def test_what_was_not_looked_at_in_time_is_counted() -> None:
     collection = apart(WIDE, {"a": [5] * 9, "b": [45, *[0] * 7]})
     found = likely_small(MarginalModel(collection), "abc", 4, Deadline.after(-1.0, lambda: 0.0))
     assert (found.unread, found.tops) == (1, ())
-
-
-def test_combinations_of_many_attributes_are_counted_without_a_look_at_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"x{number}" for number in range(40)]
-    rows = np.random.default_rng(0).integers(0, 2, (50, 40))
-    collection = published(of_rows(flat_domain(**dict.fromkeys(names, 2)), rows), *({name: 0} for name in names))
-    model, looks, mask = MarginalModel(collection), Counter[str](), Domain.mask
-
-    def counted(domain: Domain, margin: Mapping[str, int]) -> int:
-        looks["mask"] += 1
-        return mask(domain, margin)
-
-    monkeypatch.setattr(Domain, "mask", counted)
-    found = likely_small(model, names, 4, Deadline.after(-1.0, lambda: 0.0))
-    assert found.unread == 40 * 39 // 2 + 40 * 39 * 38 // 6
-    assert looks["mask"] < 1000
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """Criteria on one class: verdicts are those of the definitions, ties included, and merging keeps them."""
 
-from dataclasses import replace
 from fractions import Fraction
 from math import exp, log, prod
 
@@ -71,28 +70,6 @@ def test_what_a_class_reaches_is_its_parameter_by_definition(diversity: Diversit
     np.testing.assert_allclose(diversity.reached(np.array(drawn)), expected, rtol=1e-12)
 
 
-@given(criteria, st.lists(wide_classes, min_size=1, max_size=6))
-def test_the_sign_of_the_slack_is_the_verdict(diversity: Diversity, drawn: list[list[int]]) -> None:
-    for slack, counts in zip(diversity.slack(np.array(drawn)), drawn):
-        if abs(slack) > 1e-9:
-            assert bool(slack > 0) is is_diverse(diversity, counts)
-
-
-@given(criteria | adjusted, wide_classes, wide_classes)
-def test_merging_two_passing_classes_passes(diversity: Diversity, one: list[int], other: list[int]) -> None:
-    """MKGV07 Theorems 5.2 to 5.4, also at the bounds that either class just reaches."""
-    bounds = [on_boundary(diversity, counts) for counts in (one, other)]
-    if (
-        isinstance(diversity, Entropy | DontCareEntropy)
-        and np.isfinite(diversity.reached(np.array([one, other]))).all()
-    ):
-        least = Fraction(diversity.reached(np.array([one, other])).min()) - Fraction(1, 10**12)
-        bounds.append(replace(diversity, l=max(least, Fraction(1))))
-    for criterion in (diversity, *bounds):
-        if satisfies(criterion, np.array([one, other])).all():
-            assert satisfies(criterion, np.array([one]) + np.array([other])).all()
-
-
 def test_a_class_with_half_its_rows_on_one_of_five_values_is_entropy_4_diverse() -> None:
     """ln 4 = 1/2 ln 2 + 4/8 ln 8 exactly, which floating point puts on either side."""
     assert satisfies(Entropy(Fraction(4)), np.array([[1, 1, 1, 1, 4], [4, 1, 1, 1, 1]])).all()
@@ -120,15 +97,6 @@ def test_one_diversity_is_always_satisfied() -> None:
     """MKGV07 Def. 4.2, last sentence."""
     for diversity in (Distinct(1), Simple(Fraction(1)), Entropy(Fraction(1)), Recursive(Fraction(1, 2), 1)):
         assert satisfies(diversity, np.array([[7, 0], [0, 1], [3, 3]])).all()
-
-
-@pytest.mark.parametrize("rows", [10**6, 10**12, 2 * 10**15])
-def test_one_row_too_many_in_a_large_class_is_seen(rows: int) -> None:
-    even, uneven = np.array([[rows, rows]]), np.array([[rows, rows + 1]])
-    for diversity in (Simple(Fraction(2)), Entropy(Fraction(2)), Recursive(Fraction(1), 2, strict=False)):
-        assert satisfies(diversity, np.concatenate((uneven, even, uneven))).tolist() == [False, True, False]
-    assert not satisfies(Recursive(Fraction(1), 2), even).any()
-    assert satisfies(Recursive(1 + Fraction(2, rows), 2), uneven).all()
 
 
 def test_values_that_may_be_disclosed_are_not_counted_too_frequent() -> None:
@@ -178,7 +146,6 @@ def log_entropic_mean(row: list[float]) -> float:
 
 
 def adjusted_entropy(dont_care: list[float], at_risk: list[float]) -> float:
-    """What the criterion says of one class."""
     criterion = DontCareEntropy(Fraction(2), frozenset(range(len(dont_care))))
     return log(criterion.reached(np.array([[*dont_care, *at_risk]])).item())
 
@@ -296,15 +263,6 @@ def test_a_class_on_the_boundary_passes_and_fails_a_hair_beyond_in_any_scale(
     assert reaches(scaled, effective)
     assert reaches(scaled, effective * (1 - hair))
     assert not reaches(scaled, effective * (1 + hair))
-
-
-@pytest.mark.parametrize("size", [10**6, 10**12, 10**18, *(10**22 * n for n in range(1, 9))])
-def test_one_row_too_many_is_seen_by_entropy(size: int) -> None:
-    assert reaches([size, size], Fraction(2))
-    assert not reaches([size + 1, size], Fraction(2))
-    assert reaches([size] * 4 + [4 * size], Fraction(4))
-    assert not reaches([size] * 4 + [4 * size + 1], Fraction(4))
-    assert reaches([size] * 4 + [4 * size - 1], Fraction(4))
 
 
 # Functional (tau, l)-diversity: the examples of TZ09, the definition itself as oracle, and what merging keeps.

@@ -263,7 +263,6 @@ class Capped(marginals.criteria.Diversity):
 
 
 def slack_but(share: float, where: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> dict[str, Any]:
-    """The slack of `Capped`, but for another number in some classes."""
     return {"slack": lambda self, vectors: np.where(where(vectors), share, Capped.slack(self, vectors))}
 
 

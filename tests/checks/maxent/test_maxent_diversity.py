@@ -29,7 +29,6 @@ from checks import (
     MaxentDiversity,
     Question,
     Recursive,
-    SensitiveTree,
     Simple,
     Verdict,
     by_hull,
@@ -37,15 +36,13 @@ from checks import (
     k_combinatorial,
     maxent_diversity,
     parse_diversity,
-    satisfies,
     sensitive_tree,
 )
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
 from judged_classes import judged_on
 from marginals import Policy
-from models import Collection, ContingencyTable, ContradictionError, MaximumEntropy, iterative_fit
+from models import Collection, ContingencyTable, ContradictionError, Domain, Hierarchy, MaximumEntropy, iterative_fit
 from privacy_oracles import (
-    Cell,
     base_values,
     cell_of,
     conditionals,
@@ -157,22 +154,6 @@ def test_a_collection_that_does_not_show_the_attribute_passes(drawn: Drawn, dive
     assert finding.worst is None
     assert finding.parameters == {"diversity": str(diversity), "sensitive": sensitive}
     assert (finding.algorithms, finding.examined) == ((Algorithm.NOT_PUBLISHED,), 0)
-
-
-@settings(max_examples=60)
-@given(sensitive_collections(), diversities())
-def test_one_margin_is_diverse_where_its_classes_are_and_decides_where_it_is_not(
-    drawn: Drawn, diversity: Diversity
-) -> None:
-    """KG06 Def. 4.3 on a single table is l-diversity."""
-    collection, sensitive = drawn
-    tree = sensitive_tree(collection, sensitive)
-    for classes, clique in zip(tree.classes, tree.tree.cliques) if tree else ():
-        finding = maxent_diversity(Collection.of(collection.cube, [clique]), sensitive, diversity)
-        assert finding.holds is bool(satisfies(diversity, classes.counts).all())
-        assert finding.examined == len(classes)
-        if classes.level == tree.level and not finding.holds:  # a clique that fails alone decides, KG06 Prop. 7.2
-            assert maxent_diversity(collection, sensitive, diversity).verdict is Verdict.FAILS
 
 
 @settings(max_examples=60)
@@ -331,16 +312,6 @@ def test_products_too_small_for_floating_point_are_decided(monkeypatch: pytest.M
     assert maxent_diversity(collection, "s", Entropy(1 + Fraction(1, 10**6))).holds
 
 
-def test_a_class_of_one_value_is_proven_to_be_the_worst() -> None:
-    """Nothing has less slack than -1; and of an attribute with one value no two are compared."""
-    classes = filled(flat_domain(q=2, s=3), [[3, 0, 0], [2, 2, 1]])
-    for name, finding in ways(published(classes, "qs"), "s", Recursive(Fraction(3), 2), ("join", "products", "large")):
-        assert (finding.verdict, finding.note) == (Verdict.FAILS, ""), name
-    alone = filled(flat_domain(q=2, s=1), [[3], [8]])
-    for name, finding in ways(published(alone, "qs"), "s", Recursive(Fraction(2), 1)):
-        assert finding.verdict is Verdict.HOLDS, name
-
-
 def test_hull_pruning_hides_no_hair() -> None:
     """The last class is the sum of the others, which are on the boundary, but for one row of 10^13."""
     tree = tree_of_classes((2, 2, 1), (2, 1, 1), (4 * 10**13 + 1, 3 * 10**13, 2 * 10**13))
@@ -352,24 +323,23 @@ def test_hull_pruning_hides_no_hair() -> None:
 
 
 def random_table(sizes: Mapping[str, int], rows: int, seed: int = 0) -> ContingencyTable:
-    """Rows over flat attributes, correlated so that marginals say something."""
+    """Rows over attributes of which pairs of values are put together above, correlated so that marginals say something."""
     rng = np.random.default_rng(seed)
     latent = rng.integers(0, 3, rows)
     columns = [np.where(rng.random(rows) < 0.4, latent % size, rng.integers(0, size, rows)) for size in sizes.values()]
-    return of_rows(flat_domain(**sizes), np.column_stack(columns))
+    ladders = {
+        name: Hierarchy.from_rows((f"{name}{code}", f"{name}{code // 2}+", "*") for code in range(size))
+        for name, size in sizes.items()
+    }
+    return of_rows(Domain.of(ladders), np.column_stack(columns))
 
 
 def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
-    """The finding of a claim on a collection without a junction tree."""
     return MaxentDiversity(diversity, sensitive).check(Question(collection, [sensitive]))
 
 
-def smallest_slack(fitted: NDArray[np.float64], sensitive_axis: int, diversity: Diversity) -> float:
-    vectors = np.moveaxis(fitted, sensitive_axis, -1).reshape(-1, fitted.shape[sensitive_axis])
-    return float(diversity.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
-
-
-SHAPES = {
+SHAPES: dict[str, tuple[dict[str, int], list[str | dict[str, int]]]] = {
+    "several levels": ({"a": 3, "b": 3, "s": 4}, [{"a": 0, "b": 1}, {"b": 0, "s": 1}, {"a": 1, "s": 0}]),
     "four-cycle": ({"a": 3, "b": 3, "c": 3, "s": 4}, ["ab", "bc", "cs", "sa"]),
     "all three-way marginals of 2x3x4x5": (
         {"a": 2, "b": 3, "c": 4, "s": 5},
@@ -386,7 +356,7 @@ def fitted_shape(shape: str, seed: int) -> tuple[ContingencyTable, NDArray[np.fl
     sizes, margins = SHAPES[shape]
     table = random_table(sizes, 400, seed)
     joint = joint_array(table)
-    levels = [dict.fromkeys(margin, 0) for margin in margins]
+    levels = [margin if isinstance(margin, dict) else dict.fromkeys(margin, 0) for margin in margins]
     return table, iterative_proportional_fitting(joint / 400, table.domain, levels, 3000) * 400
 
 
@@ -401,7 +371,8 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
     collection = published(table, *SHAPES[shape][1])
     assert not collection.is_decomposable
     criterion = parse_diversity(diversity)
-    slack = smallest_slack(fitted, table.domain.index("s"), criterion)
+    vectors = np.moveaxis(fitted, table.domain.index("s"), -1).reshape(-1, table.domain.hierarchy("s").size(0))
+    slack = float(criterion.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
     finding = finding_of(collection, "s", criterion)
     assert finding.verdict in (Verdict.HOLDS if slack > 0 else Verdict.FAILS, Verdict.UNDECIDED)
     if abs(slack) > 1e-4:
@@ -456,46 +427,6 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
 
 
 # The sensitive tree: its class combinations are the published cells, and its factors the maxent distribution.
-
-
-def sensitive_part(collection: Collection, sensitive: str) -> Collection:
-    """The margins that show the sensitive attribute, those within others left out."""
-    margins = [mask for mask, margin in zip(collection.masks, collection.margins) if sensitive in margin]
-    maximal = [mask for mask in margins if not any(mask != other and mask & ~other == 0 for other in margins)]
-    return Collection.of(collection.cube, maximal)
-
-
-def combined(tree: SensitiveTree, factors: list[np.ndarray]) -> dict[tuple[int, ...], np.ndarray]:
-    """Every class combination with the product of its factors."""
-    found: dict[tuple[int, ...], np.ndarray] = {}
-    for chosen, vectors in tree.combinations(factors, np.multiply):
-        for row, vector in zip(chosen.tolist(), vectors):
-            assert tuple(row) not in found
-            found[tuple(row)] = vector
-    return found
-
-
-def cell(tree: SensitiveTree, collection: Collection, combination: tuple[int, ...]) -> Cell:
-    """Where a class combination lies among the published cells of the sensitive part."""
-    fine = without(finest(sensitive_part(collection, tree.sensitive).margins), [tree.sensitive])
-    return cell_of(collection.domain, fine, tree.cell(combination))
-
-
-@given(sensitive_collections())
-def test_factors_multiply_to_the_maxent_distribution_of_the_sensitive_value(drawn: Drawn) -> None:
-    """KG06 Prop. 7.3: the margins without the sensitive attribute have no say."""
-    collection, sensitive = drawn
-    tree = sensitive_tree(collection, sensitive)
-    if tree is None:
-        return
-    expected = conditionals(sensitive_part(collection, sensitive), sensitive)
-    found = combined(tree, list(tree.conditional_factors))
-    assert {cell(tree, collection, combination) for combination in found} == set(expected)
-    for combination, vector in found.items():
-        exact = expected[cell(tree, collection, combination)]
-        assert vector / vector.sum() == pytest.approx([float(v / sum(exact)) for v in exact], abs=1e-12)
-        own = tree.exact_vector(combination)
-        assert [v / sum(own) for v in own] == [v / sum(exact) for v in exact]
 
 
 def test_combinations_are_counted_exactly_beyond_64_bits() -> None:

@@ -56,14 +56,7 @@ from checks.risk.worst_case import least_worst_risk
 from dice import Dice, Thrown
 from filled_tables import flat_domain
 from marginals.errors import DisclosureRuleError, SensitivityError
-from models import (
-    BoolArray,
-    Domain,
-    DomainMismatchError,
-    FloatArray,
-    Hierarchy,
-    Taxonomy,
-)
+from models import BoolArray, Domain, DomainMismatchError, FloatArray, Hierarchy, Taxonomy
 from strategies import domains, hierarchies
 from work import compare_with_sorting
 
@@ -76,7 +69,6 @@ def spaces(dice: Dice) -> RecordSpace:
 
 @Thrown
 def records(dice: Dice, space: RecordSpace, min_size: int = 1, max_size: int = 8) -> Records:
-    """Some records, each value at any level, alike ones included."""
     size = dice.between(min_size, max_size)
     columns = [[dice.between(0, root) for _ in range(size)] for root in space.roots.tolist()]
     return Records(space, np.array(columns, dtype=np.intp).reshape(len(space), size).T)
@@ -84,14 +76,12 @@ def records(dice: Dice, space: RecordSpace, min_size: int = 1, max_size: int = 8
 
 @Thrown
 def generalizations(dice: Dice, originals: Records) -> Records:
-    """The records with each value at the same or a higher level."""
     levels = np.array([dice.below(4) for _ in range(originals.nodes.size)], dtype=np.intp)
     return originals.generalized(np.minimum(levels.reshape(originals.nodes.shape), originals.space.heights))
 
 
 @Thrown
 def dictionaries(dice: Dice, space: RecordSpace, max_size: int = 12) -> Dictionary:
-    """Entries at any levels, for people with any numbers."""
     entries = records.of(dice, space, 1, max_size)
     return Dictionary(entries, np.array(dice.some(len(entries), range(51))))
 
@@ -112,7 +102,6 @@ def harmonic_means(taxonomy: Taxonomy, base: FloatArray) -> FloatArray:
 
 
 def entries_consistent_with(dictionary: Dictionary, record: Records) -> int:
-    """How many entries are consistent with one record."""
     repeated = Records(dictionary.space, np.broadcast_to(record.nodes, dictionary.entries.nodes.shape))
     return int(dictionary.entries.is_consistent_with(repeated).sum())
 
@@ -179,22 +168,6 @@ def test_sensitivities_losses_and_utilities_of_the_case_study() -> None:
     assert found.round(2).tolist() == [7.03, 1.38]
     assert (found / [7, 198]).round(3).tolist() == [1.004, 0.007]
     assert distance_from_root(EXAMPLES).tolist() == [13, 7]
-
-
-def test_a_parent_of_l_equal_children_weighs_w_over_l() -> None:
-    """LSFB09 section 8: a county weighs w / l for its l cities, a state w / n for the n cities of its counties."""
-    cities = [
-        (f"{state}{county}{city}", f"{state}{county}", state, "*")
-        for state in "pq"
-        for county in "ab"
-        for city in "xyz"
-    ]
-    taxonomy = Taxonomy(Hierarchy.from_rows(cities[:-1]))
-    shares = dict(zip(taxonomy.labels, harmonic_shares(taxonomy, np.full(11, 0.6))))
-    assert shares["pax"] == pytest.approx(0.6)
-    assert [shares["pa"], shares["qb"]] == pytest.approx([0.6 / 3, 0.6 / 2])
-    assert [shares["p"], shares["q"]] == pytest.approx([0.6 / 6, 0.6 / 5])
-    assert shares["*"] == 0
 
 
 @given(hierarchies(), st.data())
@@ -316,13 +289,6 @@ def test_the_loss_is_the_expected_harm_of_the_guess(data: st.DataObject) -> None
         entries = entries_consistent_with(dictionary, disclosed[np.array([row])])
         p = 1 / entries if entries else 0.0
         assert loss == pytest.approx((p * identified[row] if p else 0) + ((1 - p) * missed[row] if p < 1 else 0))
-
-
-def test_never_disclose_counts_only_where_somebody_can_be_found() -> None:
-    """LSFB09 3.2: an infinite Phi forbids any chance of identification, an infinite Psi forbids the disclosure."""
-    disclosed = Records(SPACE, np.array([[2, 0], [1, 2], [0, 0]]))
-    assert losses(disclosed, NAMES, Harm(phi(1, np.inf))).tolist() == [0, 1, np.inf]
-    assert losses(disclosed, NAMES, Harm(Constant(1), phi(0, np.inf))).tolist() == [np.inf, 1, np.inf]
 
 
 def test_risks_over_dictionaries() -> None:
@@ -524,7 +490,6 @@ OBJECTIVES = (
 
 
 def best_by_walking(problem: DecisionProblem, objective: Preference, row: int) -> tuple[float, ...] | None:
-    """The best score of one record over all its level vectors."""
     vectors = problem.originals.space.level_vectors()
     rows = np.full(len(vectors), row)
     shown = problem.originals[rows].generalized(vectors)
@@ -745,26 +710,13 @@ def test_no_disclosure_has_a_lower_largest_risk_over_the_dictionaries(
     assert distance_from_root(shown) == pytest.approx(found.utility)
 
 
-def two_records(often: int, *values: Hierarchy) -> DecisionProblem:
-    """Equal records, half of the entries of each of two dictionaries like them in only one attribute."""
-    space = RecordSpace(Domain.of(dict(zip("ab", values))))
-    people = [Dictionary(Records(space, np.array(entries))) for entries in ([[0, 1], [0, 0]], [[0, 1], [1, 1]])]
-    return DecisionProblem(Records(space, np.array([[0, 1]] * often)), tuple(people), Harm(Constant(1.0)), None)
-
-
-@pytest.mark.parametrize(("often", "risk"), [(1, 1.0), (2, 0.75), (3, 2.5 / 3), (1_000, 0.75)])
-def test_equal_records_show_different_attributes_if_their_worst_dictionaries_differ(often: int, risk: float) -> None:
-    """One attribute each: a costs 1/2 under the one dictionary and 1 under the other, b the reverse."""
-    flat = [Hierarchy.flat(["a0", "a1"]), Hierarchy.flat(["b0", "b1"])]
-    found = least_worst_risk(two_records(often, *flat), LeastRisk(1))
-    assert found.risk == pytest.approx(risk)
-    assert found.bound is None
-
-
 @pytest.mark.parametrize("limit", ["MOST_LOSSES", "MOST_CHOICES"])
 def test_choices_that_are_too_many_leave_a_bound(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal records, half of the entries of each of two dictionaries like them in only one attribute."""
     monkeypatch.setattr(f"checks.risk.worst_case.{limit}", 0)
-    problem = two_records(3, Hierarchy.flat(["a0", "a1"]), Hierarchy.flat(["b0", "b1"]))
+    space = RecordSpace(flat_domain(a=2, b=2))
+    people = [Dictionary(Records(space, np.array(entries))) for entries in ([[0, 1], [0, 0]], [[0, 1], [1, 1]])]
+    problem = DecisionProblem(Records(space, np.array([[0, 1]] * 3)), tuple(people), Harm(Constant(1.0)), None)
     found = least_worst_risk(problem, LeastRisk(1))
     assert found.bound == pytest.approx(0.75)
     assert found.risk + 1e-9 >= 2.5 / 3
@@ -774,7 +726,6 @@ def test_choices_that_are_too_many_leave_a_bound(limit: str, monkeypatch: pytest
 
 
 def pairs(problem: DecisionProblem) -> list[tuple[float, float]]:
-    """Mean utility and risk of every disclosure of all records together."""
     rows = np.arange(len(problem.originals))
     each = at_each_vector(problem)
     chosen = product(range(len(each)), repeat=len(rows))
@@ -815,18 +766,6 @@ def test_no_disclosure_of_all_records_beats_the_bound(problem: DecisionProblem, 
     assert found.risk <= allowed + 1e-9
     most = max(utility for utility, risk in possible if risk <= allowed + 1e-12)
     assert found.bound >= max(most, found.mean_utility) - 1e-9
-
-
-def test_the_mean_leaves_the_one_who_stands_out_to_show_less() -> None:
-    """Nine alike and one apart: two steps of everybody cost 1/9 of nine and 1 of one; on average the one shows nothing."""
-    space = RecordSpace(flat_domain(a="xy"))
-    originals = Records(space, np.array([[0]] * 9 + [[1]]))
-    problem = DecisionProblem(originals, (Dictionary(originals),), Harm(Constant(1)))
-    assert best_of_each(problem, LeastRisk(1)).risk == pytest.approx(2 / 10)
-    found = best_on_average(problem, LeastRisk(0.9))
-    assert found.mean_utility == pytest.approx(0.9)
-    assert found.risk == pytest.approx(0.11)
-    assert found.bound == pytest.approx(0.11)
 
 
 def test_what_no_disclosure_reaches_is_refused() -> None:

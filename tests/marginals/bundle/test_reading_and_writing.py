@@ -34,15 +34,9 @@ def test_reading_gives_back_what_was_written(small_release: Release, bundle: Pat
     assert opened.verify().ok
 
 
-def test_the_same_release_is_the_same_bytes(small_release: Release, bundle: Path, tmp_path: Path) -> None:
-    small_release.write(tmp_path / "two")
-    assert contents(tmp_path / "two") == contents(bundle)
-
-
 def test_what_a_disk_keeps_otherwise_than_it_was_written_takes_no_place(
     small_release: Release, bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What was written was not read back: a release that nobody could read took the place of the old one."""
     before, write = contents(bundle), Path.write_bytes
     monkeypatch.setattr(Path, "write_bytes", lambda file, content: write(file, content[:-1]))
     for folder in (bundle, tmp_path / "new"):
@@ -54,7 +48,6 @@ def test_what_a_disk_keeps_otherwise_than_it_was_written_takes_no_place(
 
 
 def with_disease(package: Package) -> Package:
-    """A marginal with disease."""
     return next(r for r in package["resources"] if "disease" in r.get("marginal", {}).get("levels", {}))
 
 

@@ -14,7 +14,6 @@ from html_pages import Page
 from marginals import Imprint
 from marginals.errors import BundleError
 from marginals.example import table
-from small_release import write_config
 from written_bundles import DESCRIPTOR, change_package
 
 
@@ -23,7 +22,7 @@ def release_part(folder: Path) -> dict[str, Any]:
     return part
 
 
-WORDS = """
+WORDS = """description = "Smoked last month"
 [attributes.smokes.values]
 "0" = "no"
 "1" = "yes, daily"
@@ -34,7 +33,7 @@ description = "who it is"
 """
 
 
-def release(folder: Path, words: bool) -> Path:
+def release(folder: Path) -> Path:
     """Of 402 people, two of whom have a value that is too rare to be published."""
     rng = np.random.default_rng(3)
     frame = pd.DataFrame(
@@ -47,18 +46,17 @@ def release(folder: Path, words: bool) -> Path:
     )
     frame.to_csv(folder / "people.csv", index=False)
     (folder / "groups.csv").write_text("0;0;*\n1;1;*\n9;1;*\n")
-    said = 'description = "Smoked last month"\n' if words else ""
     (folder / "release.toml").write_text(
         "data.path = 'people.csv'\nbase.table = 'none'\nprivacy = {k_link = 10, diversity = 'distinct:2'}\n"
         "[attributes.age]\nrole = 'quasi-identifier'\n[attributes.ill]\nrole = 'sensitive'\n"
-        f"[attributes.smokes]\nrole = 'quasi-identifier'\nhierarchy = 'groups.csv'\n{said}{WORDS if words else ''}"
+        f"[attributes.smokes]\nrole = 'quasi-identifier'\nhierarchy = 'groups.csv'\n{WORDS}"
     )
     assert run("publish", folder / "release.toml", "--out", folder / "out").exit_code == 0
     return folder / "out"
 
 
 def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path) -> None:
-    folder = release(tmp_path, words=True)
+    folder = release(tmp_path)
     said = {"description": "Smoked last month", "values": {"0": "no", "1": "yes, daily"}}
     assert release_part(folder)["attributes"]["smokes"] == {"role": "quasi-identifier", "label_form": "names", **said}
     text = "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
@@ -72,15 +70,6 @@ def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path)
     assert "Smoked last month" in run("query", folder, "smokes=1").output
     assert "smokes:" not in run("query", folder, "age=20-39").output
     assert marginals.open_release(folder).published.codebook.description("smokes") == "Smoked last month"
-
-
-def test_without_words_attributes_say_their_role_alone(tmp_path: Path) -> None:
-    folder = release(tmp_path, words=False)
-    assert release_part(folder)["attributes"] == {
-        "smokes": {"role": "quasi-identifier", "label_form": "names"},  # 1 stands for 9 as well
-        "age": {"role": "quasi-identifier"},
-        "ill": {"role": "sensitive"},
-    }
 
 
 TOLD = Imprint("A <census>", "City of <Ulm>", "2026-11-26", "data@ulm.example", "CC-BY-4.0")
@@ -105,10 +94,3 @@ def test_an_imprint_is_in_the_bundle_the_report_and_the_citation(tmp_path: Path)
     change_package(folder, lambda package: package["release"].update(imprint={"publisher": ["Ulm"]}))
     with pytest.raises(BundleError, match=r"release\.imprint: release\.publisher"):
         marginals.open_release(folder)
-
-
-def test_a_config_says_the_imprint(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    said = '[release]\ntitle = "Falls on ward <5>"\npublisher = "Ulm"\nlicence = "CC0-1.0"\n'
-    config.write_text(said + config.read_text())
-    assert marginals.read_config(config).imprint == Imprint("Falls on ward <5>", publisher="Ulm", licence="CC0-1.0")

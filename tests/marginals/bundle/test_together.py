@@ -45,7 +45,6 @@ def bands(dice: Dice) -> dict[str, set[int]]:
 def test_bands_of_numbers_overlap_where_a_number_is_in_both(
     one: dict[str, set[int]], other: dict[str, set[int]], occurring: set[int]
 ) -> None:
-    """Values of the first that nobody has are not named."""
     present = [label for label, own in one.items() if own & occurring]
     pairs, is_clear = overlaps(present, list(other))
     assert is_clear
@@ -80,7 +79,6 @@ def test_a_label_of_a_higher_level_is_what_lies_below_it() -> None:
 
 @Thrown
 def releases(dice: Dice) -> tuple[ContingencyTable, Collection]:
-    """A table, and what is published of it."""
     domain = domains.of(dice, 1, 3)
     table = contingency_tables.of(dice, domain)
     masks = [domain.mask(margins.of(dice, domain)) for _ in range(dice.between(1, 3))]
@@ -192,7 +190,6 @@ def of_ages(folder: Path, bands: str, counts: list[int]) -> Path:
 
 @pytest.mark.parametrize("order", ["abc", "acb", "bac", "cba"])
 def test_two_tables_stay_two_beside_a_third_that_generalizes_otherwise(order: str, tmp_path: Path) -> None:
-    """One person of c is in another band than in a, whatever b is cut into."""
     folders = {
         "a": of_ages(tmp_path / "a", "10-19 20-29 30-39", [20, 20, 20]),
         "b": of_ages(tmp_path / "b", "15-24 25-34 35-44", [30, 20, 10]),

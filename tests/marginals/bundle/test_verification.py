@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from click.testing import CliRunner
 
 import marginals
 from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, MinCell, Register, Verdict, parse_diversity
-from command_line import main, run
+from command_line import run
 from marginals import Attribute, InputError, Table
 from models import Hierarchy
 from written_bundles import (
@@ -87,18 +86,6 @@ def test_the_claims_of_all_bundles_are_checked_together(tmp_path: Path) -> None:
         assert (found[5].worst_class.cell, found[5].worst_class.count) == ({"job": "a"}, 4)
 
 
-def test_a_claim_that_several_bundles_make_is_checked_once(tmp_path: Path) -> None:
-    folders = [small_bundle(tmp_path / a, a, KLink(3), KLink(k)) for a, k in (("job", 1), ("town", 2), ("ill", 1))]
-    assert [check.parameters["k"] for check in verified(*folders).checks[1:]] == [3, 1, 2]
-
-
-def test_the_files_of_all_bundles_are_in_order_if_nothing_is_said(three: list[Path]) -> None:
-    verification = verified(*three)
-    assert verification.ok
-    assert verification.checks[0].note == ""
-    assert [check.parameters.get("k") for check in verification.checks] == [None, 1, 2, 3]
-
-
 def add_rows(folder: Path) -> None:
     (folder / "marginals" / "rows.csv").write_text("name,ill\nann,flu\n")
 
@@ -127,7 +114,6 @@ def test_damage_is_named_in_whichever_bundle_it_is(
 
 @every_place
 def test_a_missing_seal_or_claim_is_noted_in_whichever_bundle(three: list[Path], place: int) -> None:
-    """Nothing is claimed if there is no claim at all, and none is demanded."""
     (three[place] / SEAL).unlink()
     unsealed = verified(*three)
     assert unsealed.ok
@@ -167,7 +153,6 @@ def grouped(folder: Path, width: int, *margins: Mapping[str, int]) -> tuple[Path
 
 
 def test_bundles_that_generalize_differently_are_intact_and_not_judged_together(tmp_path: Path) -> None:
-    """Without a check of both it is no pass, though each bundle passes its own."""
     folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
     verification = verified(*folders)
     assert not verification.ok
@@ -193,16 +178,6 @@ def test_attacks_on_bundles_that_generalize_differently_are_measured_on_each_alo
     assert list(json.loads(result.stdout)["apart"]) == [str(one), str(two)]
     with pytest.raises(InputError, match="one by one"):
         marginals.attack(one, two, truth=table)
-
-
-def test_releases_that_were_not_attacked_together_are_named_beside_one_of_a_changed_table(tmp_path: Path) -> None:
-    """Nothing was said of it, and the exit status was 0."""
-    folders = [grouped(tmp_path, width, {"age": 1}, {"ill": 0})[0] for width in (2, 5)]
-    changed = write_margins(SMALL, [{"ill": 0}], tmp_path / "changed", CLAIMS)
-    attacks = marginals.attack(*folders, changed)
-    assert len(attacks.changes) == 1
-    assert all(said in attacks.note for said in ("'age'", *map(str, folders)))
-    assert "Not measured together:" in run("attack", *folders, changed, "--verbose", status=1).stdout
 
 
 def test_an_attack_on_several_that_is_stopped_names_each_that_is_not_measured(
@@ -308,16 +283,7 @@ def test_names_that_two_releases_give_to_other_columns_are_no_pass(tmp_path: Pat
     assert "'job' and 'town'" in changed.note
 
 
-def test_all_columns_that_fit_are_named(tmp_path: Path) -> None:
-    rows = pd.DataFrame({"a": ["y", "n", "n"] * 20, "b": ["n", "y", "n"] * 20, "c": ["n", "n", "y"] * 20})
-    table = marginals.read_table(rows, dict.fromkeys(rows, "quasi-identifier"))
-    folders = [write_margins(table, [dict.fromkeys(names, 0)], tmp_path / names, (KLink(1),)) for names in ("ab", "c")]
-    note = next(check.note for check in verified(*folders).checks if check.criterion == "composition")
-    assert "'a' and 'c', 'b' and 'c'" in note
-
-
 def test_releases_that_contradict_each_other_are_of_two_tables_however_they_generalize(tmp_path: Path) -> None:
-    """The files of both are in order."""
     folders = []
     for name, cut, rows in (("one", 20, 60), ("two", 15, 40)):
         frame = pd.DataFrame({"age": [*range(10, 30)] * 3, "job": ["y"] * rows + ["n"] * (60 - rows)})
@@ -332,7 +298,6 @@ def test_releases_that_contradict_each_other_are_of_two_tables_however_they_gene
 
 
 def test_columns_that_only_look_a_little_alike_are_judged_together(tmp_path: Path) -> None:
-    """The name of a column that both have, and other counts of the same labels."""
     frame = pd.DataFrame(
         {"a": ["y", "n", "n"] * 9, "A": ["n", "y", "y", "y"] * 6 + ["n"] * 3, "b": ["y"] * 24 + ["n"] * 3}
     )
@@ -360,38 +325,6 @@ def test_hierarchies_agree_only_if_each_value_has_as_many_base_values(tmp_path: 
         assert not together.ok
 
 
-def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
-    one = bundle(tmp_path / "one", JOB_ILL)
-    job = Attribute("quasi-identifier", hierarchy=Hierarchy.flat(["job2", "job0", "job1"]))
-    table = marginals.read_table(people(), {**ROLES, "job": job})
-    assert marginals.verify(one, bundle(tmp_path / "two", JOB_TOWN, table=table)).checks[0].holds
-
-
-def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
-    table = marginals.read_table(pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]}), ROLES)
-    folder = bundle(tmp_path / "single", JOB_ILL, table=table)
-    assert [check.holds for check in marginals.verify(folder).checks] == [True, False, False, False]
-    diversities = [
-        MaxentDiversity(parse_diversity(text), "ill") for text in ("distinct:1", "recursive:1,1", "entropy:1")
-    ]
-    assert marginals.verify(folder, claims=[KLink(1), KCombinatorial(1), *diversities]).ok
-
-
-@pytest.mark.parametrize(
-    "claim",
-    ["k-link=0", "diversity=entropy:0.5", "k-link", "k-link=1e3", "k-link=x", "k-link=" + "9" * 5000, "k-lonk=2", "",
-     "diversity=entropie:3", "privacy=1"],
-)  # fmt: skip
-def test_claims_without_sense_are_refused(tmp_path: Path, claim: str) -> None:
-    folder = small_bundle(tmp_path / "one", "ill")
-    with pytest.raises((InputError, ValueError)):
-        marginals.verify(folder, claims=[claim])
-    with pytest.raises((InputError, ValueError)):
-        marginals.open_release(folder).verify([claim])
-    result = CliRunner().invoke(main, ["verify", str(folder), "--check", claim])
-    assert (result.exit_code, "Error" in result.stderr) == (2, True)
-
-
 def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
     folder = bundle(tmp_path / "one", JOB_ILL)
     release = marginals.open_release(folder)
@@ -411,8 +344,6 @@ def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
 
 
 def drop_rows(folder: Path) -> None:
-    """Leave header lines only."""
-
     def change(package: dict[str, Any]) -> None:
         package["release"].update(rows=0, information=0.0)
         for resource in package["resources"]:
@@ -493,7 +424,6 @@ def test_a_page_that_is_declared_as_another_file_is_not_judged(tmp_path: Path, p
 
 
 def edited(folder: Path, **release: object) -> Path:
-    """A bundle that says this of its release, unsealed."""
     return change_package(folder, lambda package: package["release"].update(release))
 
 
@@ -605,7 +535,6 @@ def test_a_group_that_a_bundle_calls_missing_is_not_left_out(kind: str, tmp_path
 
 
 def test_a_demand_names_its_attribute_whatever_the_bundle_calls_it(tmp_path: Path) -> None:
-    """One that no bundle has is refused: else it would go unchecked."""
     folder = towns(tmp_path / "out", CANCER, "distinct:2", role="quasi-identifier")
     found = demanded(folder, MaxentDiversity(parse_diversity("distinct:2"), "ill"))
     assert (found.criterion, found.verdict) == ("maxent-diversity", FAILS)
@@ -624,7 +553,6 @@ def test_a_demand_is_made_of_each_way_in_which_bundles_generalize_an_attribute(t
 
 @pytest.mark.parametrize("seed", range(12))
 def test_new_names_and_labels_turn_no_failure_into_a_pass(tmp_path: Path, seed: int) -> None:
-    """Three tables around a circle, of which each pair of columns is nearly one."""
     rng = np.random.default_rng(seed)
     b = rng.integers(0, 2, 120)
     columns = {"a": rng.integers(0, 2, 120), "b": b, "c": np.where(rng.random(120) < 0.92, b, 1 - b)}

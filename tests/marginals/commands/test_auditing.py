@@ -58,8 +58,6 @@ def test_two_processes_say_what_one_says(tmp_path: Path, monkeypatch: pytest.Mon
 def test_processes_do_not_answer_to_signals_as_the_program_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They inherited its handlers: a signal to all was an exception in each of them."""
-
     def told(*_: object, **__: object) -> None:
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         (tmp_path / "handlers").write_text(" ".join(str(signal.getsignal(number)) for number in numbers))

@@ -223,40 +223,6 @@ def test_the_library_leaves_exceptions_to_whoever_imports_it() -> None:
     assert ran.stdout == "True\n"
 
 
-INTERRUPTED_WRITING = """
-import sys
-from marginals.ending import streams
-
-at, seen = int(sys.argv[1]), 0
-
-
-def interrupt(frame, event, argument):
-    global seen
-    seen += 1
-    if seen == at:
-        raise KeyboardInterrupt
-
-
-with streams():
-    sys.setprofile(interrupt)
-    try:
-        sys.stderr.write("once\\n")
-        sys.setprofile(None)
-    except KeyboardInterrupt:
-        pass
-    sys.stderr.write("last\\n")
-print(seen)
-"""
-"""A message is interrupted, as by a signal, before or after the call number `at` that Python makes for it."""
-
-
-def test_a_message_that_is_interrupted_is_told_once_or_not_at_all() -> None:
-    moments = int(forked.run(INTERRUPTED_WRITING, 0).stdout)
-    told = [forked.run(INTERRUPTED_WRITING, moment + 1).stderr for moment in range(moments)]
-    assert moments > 4
-    assert set(told) == {"last\n", "once\nlast\n"}
-
-
 @pytest.mark.parametrize("lines", ["lines", ""])
 def test_progress_is_told_in_lines_of_json_if_asked_for_and_not_at_every_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str
@@ -290,8 +256,6 @@ def test_a_deadline_is_shared() -> None:
 
 
 def test_an_engine_that_makes_an_error_of_its_own_of_the_end_is_understood() -> None:
-    """DuckDB says "Query interrupted" whatever interrupted it."""
-
     def engine() -> None:
         try:
             while True:

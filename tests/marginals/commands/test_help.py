@@ -146,7 +146,6 @@ def test_every_error_that_a_user_can_meet_is_exported() -> None:
 
 
 def examples_of_page(path: Path) -> list[str]:
-    """The commands in a page's shell blocks."""
     blocks = re.findall(r"```(?:sh|console|bash)\n(.*?)```", path.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line.strip().removeprefix("$ ") for block in blocks for line in block.splitlines()]
     return [line.partition("  #")[0].strip() for line in lines if line.startswith("marginals ")]

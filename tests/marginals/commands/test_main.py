@@ -24,7 +24,6 @@ def run(*arguments: object) -> Result:
 
 
 def answered(*arguments: object, status: int = 0) -> Any:
-    """The JSON that a command answers."""
     result = run(*arguments, "--json")
     assert result.exit_code == status, result.output
     return json.loads(result.stdout)
@@ -112,10 +111,6 @@ def test_bad_input_exits_2_and_nothing_publishable_1_and_neither_writes(tmp_path
     assert not out.exists()
 
 
-def test_version_is_told() -> None:
-    assert marginals.__version__ in run("--version").output
-
-
 def test_query_says_what_the_contract_says(demo: Path) -> None:
     answer = answered("query", demo / "release", "age=20-39", "sex=Female")
     assert set(answer) == {"value", "lower", "upper", "exact", "sharp", "kind", "assumed", "shown"}
@@ -161,29 +156,9 @@ def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> Non
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release of age by diagnosis and sex by diagnosis."""
     path = tmp_path_factory.mktemp("release") / "release"
     release.write(path)
     return path
-
-
-@pytest.mark.parametrize(
-    ("conditions", "kind", "shown"),
-    [
-        (["age=20-39"], "published", [{"age": 1}]),
-        (["age=20-29", "diagnosis=Flu"], "published", [{"age": 1, "diagnosis": 0}]),
-        (["age=22", "diagnosis=Flu"], "supported", [{"age": 1, "diagnosis": 0}]),
-        (["age=20-29", "sex=Female"], "assumed", []),
-    ],
-)
-def test_query_says_which_kind_its_answer_is(
-    folder: Path, conditions: list[str], kind: str, shown: list[dict[str, int]]
-) -> None:
-    assert run("query", folder, *conditions).stdout.splitlines()[-1].startswith(f"{kind}: ")
-    answer = answered("query", folder, *conditions)
-    assert answer["kind"] == kind
-    assert answer["assumed"] == ([["age", "sex"]] if kind == "assumed" else [])
-    assert answer["shown"] == shown
 
 
 def test_rows_come_with_the_kind_of_each_pair_of_columns(folder: Path, tmp_path: Path) -> None:
@@ -204,15 +179,6 @@ def test_rows_come_with_the_kind_of_each_pair_of_columns(folder: Path, tmp_path:
         )
         assert pair["kind"] == ("published" if together else "assumed")
     assert sorted(file.name for file in tmp_path.iterdir()) == ["rows.csv", "rows.csv.pairs.csv"]
-
-
-def test_base_values_that_no_table_shows_are_supported_only(folder: Path, tmp_path: Path) -> None:
-    answer = answered("sample", folder, "--base-values", "-o", tmp_path / "rows.parquet")
-    kinds = {(pair["first"], pair["second"]): (pair["kind"], pair["because"]) for pair in answer["pairs"]}
-    assert kinds["age", "diagnosis"] == ("supported", "age in 10-year bands, diagnosis")
-    assert kinds["sex", "diagnosis"] == ("published", "diagnosis, sex")
-    assert kinds["age", "sex"][0] == "assumed"
-    assert (tmp_path / "rows.parquet").stat().st_size > 0
 
 
 def test_the_file_beside_the_rows_is_replaced_only_with_force(folder: Path, tmp_path: Path) -> None:

@@ -13,12 +13,9 @@ from command_line import run
 MOST = 4
 """Rows of each person that init lets count here: with more of them some value of diagnosis would lose its bound."""
 
-ONE_ROW = 'one_row = "first"'
-
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
-    """The first config for a table of visits."""
     rng = np.random.default_rng(0)
     who = np.concatenate([np.arange(300), rng.integers(0, 300, 700)])
     rng.shuffle(who)
@@ -56,16 +53,6 @@ def test_what_init_writes_is_published_and_verified_as_people(config: Path, tmp_
     assert ("rows" in asked, "people" in asked) == (True, False)
 
 
-def test_one_row_of_each_is_published_and_verified_as_people(config: Path, tmp_path: Path) -> None:
-    changed(config, rows_per_person=ONE_ROW)
-    published = run("publish", config, "--out", tmp_path / "out", status=0)
-    assert " 700 more rows" in published.stderr
-    assert " 300 people" in published.stdout
-    verified = run("verify", tmp_path / "out", status=0)
-    assert ("of people" in verified.stdout, "rows each" in verified.stdout) == (True, False)
-    assert "people" in run("query", tmp_path / "out", "sex=f").stdout
-
-
 @pytest.mark.parametrize("command", ["publish", "assess", "anonymize", "risk"])
 def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
     command: str, config: Path, tmp_path: Path
@@ -74,14 +61,6 @@ def test_no_command_speaks_of_people_before_it_is_said_whose_rows_these_are(
     result = run(command, config, *(["--out", tmp_path / "out"] if command == "publish" else []), status=2)
     assert 'person = "patient_id" with one_row = "first"' in result.stderr
     assert not (tmp_path / "out").exists()
-
-
-def test_events_are_published_as_rows_and_verify_says_so(config: Path, tmp_path: Path) -> None:
-    changed(config, person="", rows_per_person='rows_per_person = "any"')
-    assert run("publish", config, "--out", tmp_path / "out").exit_code == 0
-    answer = json.loads(run("verify", tmp_path / "out", "--json").stdout)
-    assert answer["ok"]
-    assert "claims count rows" in answer["warnings"][0]
 
 
 def test_what_is_not_clear_of_people_is_said_before_all_else(tmp_path: Path) -> None:
@@ -103,20 +82,3 @@ def test_what_is_not_clear_of_people_is_said_before_all_else(tmp_path: Path) -> 
     answer = json.loads(run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json").stdout)
     assert (next(iter(answer)), answer["warnings"]) == ("warnings", warnings)
     assert "k rows may be fewer than k people" in run("assess", tmp_path / "release.toml").stdout
-
-
-def test_no_warning_advises_to_leave_out_what_says_whose_rows_these_are(tmp_path: Path) -> None:
-    """A third of the rows have no number: they are dropped, and what is claimed holds of all others."""
-    rng = np.random.default_rng(2)
-    frame = pd.DataFrame({"hhid": np.arange(300) // 5, "pid": np.arange(300) % 5, "sex": rng.choice(["f", "m"], 300)})
-    frame = pd.concat([frame] * 3).astype(object)
-    frame.loc[frame["hhid"] < 20, "pid"] = ""
-    frame.to_csv(tmp_path / "rows.csv", index=False)
-    (tmp_path / "release.toml").write_text(
-        '[data]\npath = "rows.csv"\nperson = ["hhid", "pid"]\nrows_per_person = 2\n'
-        '[attributes.sex]\nrole = "quasi-identifier"\n[privacy]\nk_link = 3\n'
-    )
-    published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", status=0)
-    assert "Dropped 300 of 900 rows with missing values: 300 lack pid." in published.stderr
-    assert "Ignore that column" not in published.stderr + (tmp_path / "out-steward.html").read_text()
-    assert "400 rows (at most 2 of a person)" in published.stdout

@@ -41,7 +41,6 @@ def pairs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def over(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No time is left when a command begins."""
     monkeypatch.setattr("marginals.commands.options.within", lambda _: OVER)
 
 
@@ -113,8 +112,6 @@ def test_what_does_not_end_is_stopped(
 def test_an_attack_that_is_stopped_tells_what_it_has(
     late: str, by: type[BaseException], monkeypatch: pytest.MonkeyPatch, pairs: Path
 ) -> None:
-    """It printed nothing, although all but the last measure was there."""
-
     def stopped(*_: object) -> None:
         raise by("as the alarm of --seconds does, or Ctrl-C")
 
@@ -129,8 +126,6 @@ def test_an_attack_that_is_stopped_tells_what_it_has(
 
 
 def test_an_attack_ends_soon_after_its_time_and_with_what_it_has(monkeypatch: pytest.MonkeyPatch, pairs: Path) -> None:
-    """The alarm made an error of the status of what was told, after it was told."""
-
     monkeypatch.setattr("marginals.attacks.certainties", endless)
     begun = time.monotonic()
     result = run("attack", pairs, "--seconds", "2")

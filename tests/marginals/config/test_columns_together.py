@@ -34,7 +34,6 @@ def people(rows: int = 900) -> pd.DataFrame:
 
 
 def alone(toml: dict[str, Any]) -> list[str]:
-    """The columns that have a table of their own only."""
     names: list[str] = toml["search"].get("alone", [])
     return names
 
@@ -127,19 +126,6 @@ def test_nobody_is_retired_without_a_year_and_the_steward_reads_why_a_column_is_
     assert all(f"<dt>{name}</dt><dd>" in page for name in left_out)
 
 
-def test_what_is_skipped_is_wished_for_once_and_no_more_than_the_rest(tmp_path: Path) -> None:
-    """Who did not say whether she is retired tells nothing of the year; an analysis that somebody wants comes first."""
-    frame = pensions()
-    frame.loc[::9, "retired"] = ""
-    frame["retirement_month"] = np.where(frame["retirement_year"] == "", "", "5")
-    frame.loc[::2, "retirement_month"] = frame["retirement_month"].replace("5", "6")
-    wanted = [(own["attributes"], own["weight"]) for own in init(frame, tmp_path).toml["search"]["wanted"]]
-    assert wanted == [(["retired", "retirement_year"], 1.0), (["retired", "retirement_month"], 1.0)]
-    first = init(frame, tmp_path, "--wanted", "retirement_year,retired")
-    wanted = [(own["attributes"], own["weight"]) for own in first.toml["search"]["wanted"]]
-    assert wanted == [(["retirement_year", "retired"], 100.0), (["retired", "retirement_month"], 1.0)]
-
-
 def test_a_block_that_the_same_people_skip_is_no_secret_and_no_wish(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     skips, fond = rng.random(1200) < 0.3, rng.random(1200)
@@ -151,13 +137,6 @@ def test_a_block_that_the_same_people_skip_is_no_secret_and_no_wish(tmp_path: Pa
     assert first.with_role("sensitive") == {"smoked_on_board", "drinks_on_board"}
     assert all("age" in own["attributes"] for own in first.toml["search"]["wanted"])
     assert alone(first.toml) == []
-
-
-@pytest.mark.parametrize("damaged", [0, 500])
-def test_one_exception_is_no_structure(tmp_path: Path, damaged: int) -> None:
-    frame = pensions()
-    frame.loc[damaged, "retired"] = "yes" if frame.loc[damaged, "retired"] == "no" else "no"
-    assert "wanted" not in init(frame, tmp_path).toml["search"]
 
 
 def test_what_would_give_a_sensitive_column_away_has_a_table_of_its_own(tmp_path: Path) -> None:
@@ -186,7 +165,6 @@ def test_what_is_sensitive_only_as_most_others_are_is_asked_and_not_left_out(tmp
 
 
 def test_of_more_columns_than_a_search_gets_through_the_first_stay(tmp_path: Path) -> None:
-    """Wanted, sensitive and recognizable ones come before them; eighty in all."""
     rng = np.random.default_rng(1)
     frame = pd.DataFrame(rng.choice(["no", "yes"], (600, 84)), columns=[f"n{i}" for i in range(84)])
     frame[["wished", "diagnosis", "age"]] = rng.choice(["no", "yes"], (600, 3))

@@ -27,29 +27,11 @@ from marginals.publishing.harmful import bounded_values, can_be_shown
 from marginals.tables.people import worth_counting
 from marginals.tables.relations import (
     Values,
-    copies,
     determines,
     structurally_missing,
     sums,
 )
 from project import ROOT
-
-OCCUPATIONS = [f"{major}{minor}{unit}0" for major in range(1, 10) for minor in range(1, 5) for unit in range(1, 4)]
-
-
-@pytest.mark.parametrize(
-    ("codes", "rows", "expected"),
-    [
-        (OCCUPATIONS, 20, (2, 1)),  # the fourth digit tells nothing
-        (OCCUPATIONS, 6, (2, 1)),  # the third one tells what is rare
-        (OCCUPATIONS, 1, (1,)),
-        ([f"PT-{n}" for n in range(1000, 1100)], 30, (6,)),  # all begin alike
-        (["A1", "B1", "C1"], 30, ()),
-        (["A100", "A101", "B200", "B201"], 1, (3,)),  # the longest of those that say the same
-    ],
-)
-def test_lengths_of_prefixes(codes: list[str], rows: int, expected: tuple[int, ...]) -> None:
-    assert likely_prefixes(codes, np.full(len(codes), rows), 10) == expected
 
 
 @given(st.sets(st.text("ab1", min_size=4, max_size=4), min_size=1), st.integers(1, 20))
@@ -117,14 +99,6 @@ def test_every_sum_is_found_whatever_is_missing_and_nothing_but_sums(seed: int, 
         matrix = np.nan_to_num(np.array([numbers[part] for part in parts]))[:, present]
         ways = product([-1.0, 1.0], repeat=len(parts))
         assert any(np.mean(np.abs(np.array(way) @ matrix - numbers[name][present]) < 1e-6) >= 0.9 for way in ways)
-
-
-def test_independent_columns_give_nothing_away() -> None:
-    rng = np.random.default_rng(3)
-    numbers = {name: rng.integers(0, size, 2000) for name, size in (("a", 2), ("b", 40), ("c", 1900), ("d", 5))}
-    columns = {name: Values(own.astype(np.intp), own.astype(float)) for name, own in numbers.items()}
-    assert copies(columns, list(columns)) == []
-    assert sums(columns) == {}
 
 
 @given(st.lists(st.tuples(st.integers(-1, 2), st.booleans()), min_size=1, max_size=12), st.integers(1, 4))

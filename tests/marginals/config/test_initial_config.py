@@ -69,12 +69,6 @@ def test_each_kind_of_column_is_guessed(name: str, values: Sequence[object], exp
     assert found["role"] == expected.get("role", "quasi-identifier")
 
 
-def test_how_many_values_are_rare_is_said_and_may_be_chosen() -> None:
-    values = ["a"] * 50 + ["b"] * 12 + ["c"] * 3 + ["d"] * 2
-    assert "2 are rare" in guessed("kind", values)["why"]
-    assert "none of them rare" in guessed("kind", values, "--rare", 2)["why"]
-
-
 CELLS = {
     "text": st.sampled_from(["north", "south", "east", "w;est", 'q"uote', "#x", "'y'", "Ünï 🙂", "*", "Other values"]),
     "number": st.integers(-30, 3000).map(str),
@@ -212,7 +206,6 @@ def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spelled", ["{d:02d}/{m:02d}/{y}", "{m:02d}/{d:02d}/{y}", "{m}-{d}-{y}"])
 def test_dates_that_end_with_the_year_get_months_and_years(spelled: str, tmp_path: Path) -> None:
-    """All dates of the column together tell the day from the month."""
     days = [(1 + n % 28, 1 + n % 12, 1931 + n % 70) for n in range(400)]
     born = [spelled.format(d=d, m=m, y=y) for d, m, y in days]
     first = init(pd.DataFrame({"born": born, "sex": SEX * 200}), tmp_path)
@@ -272,14 +265,6 @@ def test_numbers_with_decimals_get_intervals_that_suit_their_range(scale: float,
     assert config.roles["cost"] is Role.QUASI_IDENTIFIER
     assert config.columns["cost"]["intervals"][0] == first
     assert config.config().read_table().rows == 400
-
-
-def test_numbers_with_decimals_that_many_share_need_no_intervals() -> None:
-    rng = np.random.default_rng(3)
-    pounds = [f"{value * 0.4536:.2f}" for value in rng.normal(150, 15, 2000).round()]
-    some, few = ([f"{value:.4f}" for value in rng.random(2000 - rows)] + ["0.5"] * rows for rows in (300, 100))
-    found = [guessed("size", values) for values in (pounds, some, few)]
-    assert [("intervals" in own, own["ladder"]) for own in found] == [(n == 2, "fitted") for n in range(3)]
 
 
 def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:

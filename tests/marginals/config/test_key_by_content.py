@@ -68,17 +68,6 @@ def cigarettes(rng: np.random.Generator) -> Frame:
     }
 
 
-def households(rng: np.random.Generator) -> Frame:
-    """pydataset VietNamH: people of communes, each with a region."""
-    commune = np.sort(rng.integers(0, 100, 1500))
-    return {
-        "expenses": texts(rng.integers(100, 9000, 1500)),
-        "commune": texts(commune),
-        "urban": texts(commune % 7 < 2),
-        "age": texts(rng.integers(18, 90, 1500)),
-    }
-
-
 def doctors(rng: np.random.Generator) -> Frame:
     """Patients of physicians, each a row: the number of a physician is shared, whatever it is called."""
     caring = np.sort(rng.integers(0, 60, 900))
@@ -95,7 +84,6 @@ RIGHT: list[tuple[Callable[[np.random.Generator], Frame], str | None, int | str 
     (firms, "fi", 9),
     (families, None, None),  # each child is a person; who thinks otherwise says so in the config
     (cigarettes, None, None),
-    (households, None, None),
     (doctors, None, "any"),
 ]
 
@@ -109,7 +97,6 @@ def test_keys_of_people_and_nothing_else_are_noticed(
     shuffled: bool,
     tmp_path: Path,
 ) -> None:
-    """In whatever order the rows stand."""
     frame = pd.DataFrame(make(np.random.default_rng(3)), dtype=object)
     first = init(frame.sample(frac=1, random_state=1) if shuffled else frame, tmp_path)
     assert (first.person, first.toml["data"].get("rows_per_person")) == (person, rows)
@@ -119,7 +106,6 @@ def test_keys_of_people_and_nothing_else_are_noticed(
 
 
 def members(rng: np.random.Generator) -> Frame:
-    """Members of a parliament, a row for each year of each."""
     member, year = panel(300, 2, rng, 20)
     born = rng.integers(1940, 1990, 300)
     return {
@@ -195,7 +181,6 @@ def test_what_numbers_people_still_does(name: str, tmp_path: Path) -> None:
 def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
     names: tuple[str, str, str], several: bool, tmp_path: Path
 ) -> None:
-    """Households of up to fourteen members, each once or in two waves."""
     rng = np.random.default_rng(5)
     group, member = panel(150, 2, rng, 14)
     each = pd.DataFrame({names[0]: texts(np.array(group) + 1), names[1]: texts(np.array(member) + 1)})
@@ -216,7 +201,6 @@ def test_columns_that_number_a_group_and_a_member_of_it_are_asked_about(
 def test_keys_in_two_spellings_are_one_or_asked_about_by_their_form(
     second: str, is_asked: bool, tmp_path: Path
 ) -> None:
-    """Each half in a file of its own; the question shows no key."""
     for part, spelling in enumerate(("{}" if second[0] != "P" else "P-{} ", second)):
         frame = pd.DataFrame({"patient_id": [spelling.format(1000 + i) for i in range(60)], "sex": ["f", "m"] * 30})
         frame.to_csv(tmp_path / f"visits{part}.csv", index=False)

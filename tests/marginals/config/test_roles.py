@@ -10,7 +10,7 @@ import pytest
 
 import marginals
 from command_line import run
-from first_configs import FirstConfig, guessed, init, init_columns
+from first_configs import FirstConfig, guessed, init
 from marginals import Role
 
 SEX = ["f", "m"]
@@ -78,13 +78,6 @@ def test_roles_of_names_keys_weights_and_rare_values(
     assert not about or found["intervals"]
 
 
-@pytest.mark.parametrize("name", ["imie", "first_name", "cognome", "voornaam", "apellidos"])
-def test_names_that_several_people_share_number_nobody(name: str) -> None:
-    rng = np.random.default_rng(4)
-    first = init_columns({name: rng.choice([f"A{n}" for n in range(60)], 600), "sex": SEX})
-    assert (first.person, first.roles[name]) == (None, Role.IDENTIFIER)
-
-
 @pytest.mark.parametrize(
     ("name", "numbers"),
     [("pid7", range(1, 8)), ("stratum", range(40)), ("income", range(1000, 1040)), ("year", range(1960, 2000))],
@@ -131,7 +124,6 @@ def test_what_somebody_says_is_not_guessed(tmp_path: Path) -> None:
 
 
 def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_reviewed(tmp_path: Path) -> None:
-    """A column without a name, too."""
     first = init(visits().rename(columns={"ward": ""}), tmp_path, "--sensitive", ",")
     text, config, path = first.text, first.config(), first.path
     assert text.index("# Questions") < text.index("[data]")
@@ -147,7 +139,6 @@ def test_what_is_open_is_asked_first_and_named_until_somebody_says_that_it_is_re
 
 
 def test_a_config_that_nobody_guessed_has_nothing_to_confirm(tmp_path: Path) -> None:
-    """But for the columns that it says were guessed."""
     (tmp_path / "t.csv").write_text("a b,c\nx,y\n")
     (tmp_path / "release.toml").write_text(
         'data = { path = "t.csv", reviewed = false }\n[attributes."a b"]\n# Guessed: ages, in bands\n#   that hold.\n'
@@ -197,17 +188,6 @@ def test_categories_without_an_order_are_merged_by_likeness(tmp_path: Path) -> N
     for at in range(1, ladder.height):
         lifted = ladder.lift(0, at)
         assert lifted[ladder.code("no school", 0)] != lifted[ladder.code("degree", 0)]
-
-
-def test_codes_that_have_labels_are_names_in_no_order(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    codes = np.repeat([1, 2, 3, 9], [200, 150, 40, 3])
-    frame = pd.DataFrame({"marital": codes, "house": codes, "sex": rng.choice(["f", "m"], len(codes))})
-    labels = {"marital": {1: "single", 2: "married", 3: "widowed", 9: "partner"}}
-    frame.to_stata(tmp_path / "t.dta", write_index=False, value_labels=labels)
-    settings = init(tmp_path / "t.dta", tmp_path).toml["attributes"]
-    assert (settings["marital"]["ladder"], settings["marital"]["label_form"]) == ("alike", "names")
-    assert (settings["house"]["ladder"], "label_form" in settings["house"]) == ("fitted", False)
 
 
 def test_columns_that_are_called_alike_are_treated_alike(tmp_path: Path) -> None:
@@ -338,29 +318,19 @@ def test_one_word_in_many_names_says_one_thing_of_a_table(tmp_path: Path) -> Non
     [
         ("hiv", {"negative": 90, "positive": 10}, ["negative"]),
         ("test_result", {"Negative": 80, "Positive": 15, "unclear": 5}, ["Negative"]),
-        ("asthma", {"nein": 80, "ja": 20}, ["nein"]),
         ("diagnostic", {"aucun": 70, "grippe": 20, "asthme": 10}, ["aucun"]),
-        ("enfermedad", {"ninguna": 70, "gripe": 30}, ["ninguna"]),
-        ("malattia", {"nessuna": 70, "influenza": 30}, ["nessuna"]),
-        ("doenca", {"nenhuma": 70, "gripe": 30}, ["nenhuma"]),
-        ("ziekte", {"geen": 70, "griep": 30}, ["geen"]),
         ("smoker", {"never": 60, "former": 25, "no, but formerly": 15}, ["never"]),
         ("comorbidity", {"no heart disease": 60, "heart disease": 40}, ["no heart disease"]),
         ("diabetes", {"0": 80, "1": 20}, ["0"]),
         ("arrests", {"0": 70, "1": 18, "2": 12}, ["0"]),
         # absence harms, or may
-        ("insured", {"no": 10, "yes": 90}, None),
-        ("has_job", {"no": 10, "yes": 90}, None),
         ("health_insurance", {"none": 10, "private": 90}, None),
         ("consent_to_treatment", {"no": 10, "yes": 90}, None),
-        ("vaccinated", {"no": 50, "yes": 50}, None),
         ("symptom_free", {"no": 10, "yes": 90}, None),
-        ("recovered", {"no": 50, "yes": 50}, None),
         ("no_disease", {"no": 50, "yes": 50}, None),
         ("disease", {"not cured": 50, "cured": 50}, None),
         ("religion", {"none": 50, "catholic": 50}, None),
         ("income", {"0": 60, "1": 40}, None),
-        ("feedback", {"negative": 60, "positive": 40}, None),
         ("test_score", {"0": 60, "1": 40}, None),
         ("tumor_markers", {"0": 20, "1": 40, "2": 40}, None),  # perhaps the end of a scale
     ],

@@ -38,7 +38,6 @@ def of_names(names: list[str]) -> dict[str, dict[str, str]]:
 
 @pytest.mark.parametrize(("named", "is_sure"), [(SURE, True), (ABBREVIATED, False)])
 def test_names_say_what_a_column_is_about(named: dict[str, str], is_sure: bool) -> None:
-    """Some of the abbreviations are sure too."""
     found = of_names([name for names in named.values() for name in names.split()])
     for about, names in named.items():
         for name in names.split():

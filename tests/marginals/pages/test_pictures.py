@@ -1,18 +1,15 @@
 """Pairs and sentences of pages say what the collection and the findings do."""
 
 import json
-from dataclasses import replace
 from itertools import combinations
 
 from hypothesis import given, settings
 
 import marginals
 from checks.attacks.knowledge import CertainCells
-from checks.finding import Algorithm, Finding, Verdict, WorstClass
-from marginals.bundle.content import Verification
+from checks.finding import Algorithm, Finding, Verdict
 from marginals.pairs import pairs_shown
 from marginals.say.attacks import attack_sentences
-from marginals.say.claims import CONDITION, finding_sentences, verification_sentences
 from marginals.say.sentences import by_readers, sentences_of
 from models import Collection
 from strategies import decomposable_collections
@@ -52,33 +49,6 @@ def test_pairs_are_what_the_margins_show(collection: Collection) -> None:
     names = len(collection.domain.attributes)
     assert shown.total == names * (names - 1) // 2
     assert all(shown.numbers[kind] == len(shown.of_kind(kind)) for kind in shown.numbers)
-
-
-def test_verdicts_are_sentences_with_their_detail() -> None:
-    """A criterion that many attributes keep is one sentence; what is attested comes last."""
-
-    def finding(criterion: str, verdict: Verdict, note: str = "", **parameters: object) -> Finding:
-        worst = WorstClass(count=14) if verdict is Verdict.HOLDS else None
-        return Finding(criterion, verdict, parameters, worst, (Algorithm.MINIMUM,), 1, note)
-
-    attested = finding("register", Verdict.ATTESTED, "by their word", diversity="entropy:2", sensitive="disease")
-    diverse = [finding("maxent-diversity", Verdict.HOLDS, diversity="distinct:2", sensitive=name) for name in "abc"]
-    found = [attested, finding("k-link", Verdict.HOLDS, k=10), finding("min-cell", Verdict.FAILS, k=3), *diverse]
-    first, second, third, last = list(verification_sentences(Verification(tuple(found), ("old",))))[:4]
-    looks = [(each.mark, each.look) for each in (first, second, third, last)]
-    assert looks == [("holds", "holds"), ("fails", "fails"), ("holds", "holds"), ("attested", "undecided")]
-    assert (first.term, first.details) == ("k-link k = 10", ("k-link k = 10", "closest case: count 14"))
-    assert "no surer of disease" in last.text
-    assert "3 sensitive attributes" in third.text
-    noted = [replace(each, note=f"{number} facts") for number, each in enumerate(diverse)]
-    assert [len(finding_sentences(noted[:many], apart=1)) for many in (1, 2, 3)] == [1, 1, 1]
-    assert "a and b" in finding_sentences(noted[:2], apart=1)[0].text
-    assert [len(finding_sentences(noted[:many])) for many in (1, 2, 3)] == [1, 2, 3]
-    readers = {
-        verdict: CONDITION in finding_sentences([finding("k-combinatorial", verdict, k=5)])[0].details
-        for verdict in Verdict
-    }
-    assert [verdict for verdict, is_told in readers.items() if is_told] == [Verdict.HOLDS, Verdict.ATTESTED]
 
 
 def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothing_where_it_was_not_examined() -> None:

@@ -99,15 +99,6 @@ def test_under_which_condition_adult_ends_at_which_divergence(
     assert answer["search"]["optimal"]  # type: ignore[index]
 
 
-def test_facts_of_the_table(policy: Path) -> None:
-    """Ages 31-40 are 12,291 rows, 81-90 are 114."""
-    table = marginals.read_config(policy).read_table()
-    by_age = dict(table.counts.rolled_up({"age": 0}).cells())
-    assert sum(count for (age,), count in by_age.items() if 31 <= int(age) <= 40) == 12_291
-    assert sum(count for (age,), count in by_age.items() if 81 <= int(age) <= 90) == 114
-    assert len(by_age) == 74
-
-
 def published_codes(table: marginals.Table | ContingencyTable, release: marginals.Release, name: str) -> np.ndarray:
     """The values of the table's distinct rows at the finest published level, as the release numbers them."""
     counts = table.counts if isinstance(table, marginals.Table) else table
@@ -120,35 +111,7 @@ def published_codes(table: marginals.Table | ContingencyTable, release: marginal
     return codes
 
 
-def test_random_queries_equal_enumeration_and_their_bounds_hold(policy: Path) -> None:
-    """1,000 conditions on two to three attributes: the closed form cell by cell, and the table itself."""
-    configured = marginals.read_config(policy)
-    table = configured.read_table()
-    release = marginals.publish(table, configured.policy).release
-    domain, rng = release.domain, np.random.default_rng(0)
-    shape = [h.size(0) for h in domain.hierarchies]
-    cells = dict(zip(domain.attributes, np.indices(shape).reshape(len(shape), -1)))
-    expected = np.exp(release.model.closed_form.log_probability(cells)).reshape(shape) * release.model.total
-    true = np.zeros(shape)
-    np.add.at(true, tuple(published_codes(table, release, name) for name in domain.attributes), table.counts.counts)
-    for _ in range(1000):
-        where = {}
-        box: list[np.ndarray] = [np.ones(size, dtype=bool) for size in shape]
-        for axis in rng.choice(len(shape), rng.integers(2, 4), replace=False):
-            name, hierarchy = domain.attributes[axis], domain.hierarchies[axis]
-            level = rng.integers(release.model.finest_levels[name], hierarchy.height)
-            codes = rng.choice(hierarchy.size(level), rng.integers(1, min(hierarchy.size(level), 4) + 1), replace=False)
-            where[name] = [f"{hierarchy.labels[level][code]}@{level}" for code in codes]
-            box[axis] = np.isin(hierarchy.lift(0, level), codes)
-        found = release.count(where)
-        inside = np.ix_(*box)
-        assert found.value == pytest.approx(expected[inside].sum(), rel=1e-9)
-        assert found.lower <= true[inside].sum() <= found.upper
-        assert found.lower <= found.value <= found.upper
-
-
 def searched(policy: Path, strategy: str, base: str) -> dict[str, Any]:
-    """What publish says with another strategy and base table."""
     path = policy.with_name(f"{strategy}.toml")
     path.write_text(
         f"{policy.read_text()}[base]\ntable = {base}\n"

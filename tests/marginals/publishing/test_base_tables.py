@@ -79,19 +79,6 @@ def test_it_is_the_best_of_all_levels_at_which_each_attribute_passes(
             assert any(attribute in margin for margin in publication.release.published.everything.margins)
 
 
-def test_several_sensitive_attributes_are_not_demanded_together() -> None:
-    """Together no table is diverse, since each is judged within the values of the others; one for each is published."""
-    table = table_of(2)
-    release = publish(table, Policy(k_link=5, k_combinatorial=5, diversity="entropy:2.5")).release
-    for attribute in table.sensitive:
-        assert any(
-            {"age", "sex", attribute} & {*margin} >= {attribute} for margin in release.published.everything.margins
-        )
-    assert release.verify().ok
-    with pytest.raises(NothingPublishableError, match=r"(?s)for job.*for diagnosis"):
-        publish(table, Policy(diversity="distinct:5", base="best"))
-
-
 def test_levels_that_somebody_chose_are_those_of_each_table() -> None:
     table = table_of(2)
     release = publish(table, Policy(k_link=5, diversity="distinct:2", base={"age": 1, "sex": 0})).release
@@ -217,7 +204,6 @@ def test_of_many_attributes_the_base_table_is_left_out_and_that_is_said(columns:
 def test_the_time_limit_is_shared_by_the_base_table_and_both_searches(
     strategy: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By a clock that goes on by a hundredth of a second when it is looked at."""
     looks = itertools.count(1)
     monkeypatch.setattr("marginals.publishing.searching.SEARCH_CLOCK", lambda: next(looks) / 100)
     search = found(people(2), strategy=strategy, time_limit=2.0).search

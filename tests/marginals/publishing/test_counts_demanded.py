@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,8 @@ import pytest
 import marginals
 from checks import Claim, KCombinatorial, KLink, MinCell
 from command_line import run
-from marginals import Attribute, Policy, Table, read_table
-from marginals.example import attributes, frame
+from marginals import Attribute, InputError, Policy, Table, read_table
+from marginals.example import attributes, frame, release
 from models import Collection
 from privacy_oracles import class_sizes, largest_counts
 from small_release import CONFIG, write_config, write_release
@@ -38,34 +39,6 @@ def test_a_release_keeps_min_cell_in_every_cell_and_everybody_can_check_that(con
     assert marginals.open_release(out).claims[0] == MinCell(11)
     assert marginals.verify(out).ok
     assert "set disease aside" not in (out / "report.html").read_text(encoding="utf-8")
-
-
-def test_verify_checks_min_cell_of_any_release_and_names_the_smallest_cell(config: Path, tmp_path: Path) -> None:
-    config.write_text(CONFIG)
-    out = tmp_path / "release"
-    run("publish", config, "--out", out)
-    smallest = min(pd.read_csv(file)["count"].min() for file in (out / "marginals").glob("*.csv"))
-    assert run("verify", out, "--check", f"min-cell={smallest}").exit_code == 0
-    failed = run("verify", out, "--check", f"min-cell={smallest + 1}", "--json")
-    check = json.loads(failed.stdout)["checks"][1]
-    assert (failed.exit_code, check["verdict"], check["worst"]["count"]) == (1, "fails", smallest)
-
-
-def test_attackers_find_no_small_count_and_conclude_nothing_that_is_not_known(config: Path, tmp_path: Path) -> None:
-    out = tmp_path / "release"
-    run("publish", config, "--out", out)
-    attacks = marginals.attack(out)
-    assert attacks.certain["disease"].is_complete
-    assert attacks.certain["disease"].small == 0
-    assert (attacks.minimality.refusals.small, attacks.minimality.refusals.values) == ((), ())
-
-
-def test_a_rare_sensitive_value_is_named_as_what_keeps_the_attribute_back() -> None:
-    rare = read_table(
-        pd.concat([frame, frame[frame["diagnosis"] == "Gout"].head(2).assign(diagnosis="Mumps")]), attributes
-    )
-    release = marginals.publish(rare, Policy(min_cell=5, base="none", diversity="none"))
-    assert "fewer than 5 rows, the rarest few" in release.steward.unpublished["diagnosis"]
 
 
 def test_single_tables_are_judged_cell_by_cell(config: Path, tmp_path: Path) -> None:
@@ -243,7 +216,6 @@ def test_what_a_table_itself_gives_away_is_judged_by_the_larger_number(
 
 
 def test_the_base_of_a_release_satisfies_the_larger_number_too(old_and_young: Table) -> None:
-    """A base table with smaller classes could be in no release of the policy."""
     release = marginals.publish(old_and_young, Policy(k_link=2, k_combinatorial=20, diversity="none")).release
     assert smallest(old_and_young, release) >= (20, 20)
 
@@ -258,3 +230,31 @@ def test_classes_that_are_recoded_one_by_one_have_as_many_rows_as_the_larger_num
     smallest = pd.read_csv(tmp_path / "out.csv").groupby(["age", "sex"])["count"].sum().min()
     assert smallest >= 20
     assert f" {smallest} rows." in result.output
+
+
+@pytest.mark.parametrize("name", ["k_link", "k_combinatorial", "min_cell", "min_published_cell"])
+def test_a_count_of_1_would_be_a_claim_that_every_table_satisfies(name: str) -> None:
+    demanded: dict[str, Any] = {name: 1}
+    with pytest.raises(InputError, match=f"{name} must be a whole number from 2 .* such as 10, or leave it out"):
+        Policy(diversity="none", **demanded)
+    with pytest.raises(InputError, match="1 demands nothing, so write a larger number, such as 10"):
+        release.verify([f"{name.replace('_', '-')}=1"])
+
+
+@pytest.mark.parametrize(
+    "text", ["distinct:1", "simple:1", "entropy:1", "recursive:3,1", "distinct:1 leaving out missing"]
+)
+def test_a_diversity_of_every_table_is_no_promise(text: str) -> None:
+    for diversity in (text, {"diagnosis": ["distinct:2", text]}):
+        with pytest.raises(InputError, match="demands nothing, as every table satisfies it"):
+            Policy(k_link=4, diversity=diversity)
+    for kind in ("diversity", "register"):
+        with pytest.raises(InputError, match=f"demands nothing, as every table satisfies it; write {kind}=distinct:2"):
+            release.verify([f"{kind}={text}"])
+
+
+def test_a_grid_without_a_count_demands_none_and_cannot_ask_for_1(old_and_young: Table) -> None:
+    policy = Policy(diversity="none")
+    assert marginals.frontier(old_and_young, policy, strategies=["exact"], jobs=1).k.tolist() == [1]
+    with pytest.raises(InputError, match="k is a whole number from 2"):
+        marginals.frontier(old_and_young, policy, k=[1, 2], jobs=1)

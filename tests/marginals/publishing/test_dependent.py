@@ -93,7 +93,6 @@ def test_a_missing_value_tells_too_and_exact_numbers_tell_their_classes() -> Non
 @given(st.integers(0, 10**6), st.integers(20, 1500), st.integers(2, 1500), st.integers(2, 6))
 @settings(max_examples=60, deadline=None)
 def test_columns_that_go_together_by_chance_alone_are_not_refused(seed: int, rows: int, many: int, few: int) -> None:
-    """Many values in few rows: each column is a function of them."""
     rng = np.random.default_rng(seed)
     columns = {"x": rng.integers(0, many, rows).astype(str), "y": rng.integers(0, few, rows).astype(str)}
     columns["x"] = np.char.add("v", columns["x"])

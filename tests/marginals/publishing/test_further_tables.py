@@ -1,7 +1,7 @@
 """Further tables: what they need, what is claimed of them, what a bundle says of them, and what is answered by them."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from importlib import import_module
@@ -21,7 +21,7 @@ import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
 from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
-from models import Collection, Deadline, Margin, TimeOverError, possible_table
+from models import Collection, Margin, possible_table
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -39,7 +39,6 @@ POLICY = Policy(
 
 
 def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
-    """Four columns each two of which go together, and an illness."""
     rng = np.random.default_rng(seed)
     a = rng.integers(0, 4, rows)
     b = (a + rng.integers(0, 3, rows)) % 4
@@ -50,7 +49,6 @@ def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
 
 
 def further_margins(release: Release) -> list[Margin]:
-    """The margins of the further tables, in their order."""
     return [release.domain.margin(mask) for mask in release.published.further]
 
 
@@ -76,20 +74,6 @@ def release(table: Table) -> Release:
     return found
 
 
-@pytest.mark.parametrize(
-    ("keys", "says"),
-    [
-        *(({"further_tables": wrong}, 'further_tables is "none"') for wrong in (True, [], [["a"]])),
-        ({"max_sensitive_margins": 3}, "one table"),
-        ({"max_sensitive_margins": None}, "one table"),
-        ({"further_tables": [["a", "ill"]]}, "'ill'"),
-    ],
-)
-def test_what_does_not_fit_further_tables_is_named(table: Table, keys: Mapping[str, Any], says: str) -> None:
-    with pytest.raises(InputError, match=says):
-        marginals.publish(table, replace(POLICY, **keys))
-
-
 def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
     frame: pd.DataFrame, table: Table, tmp_path: Path
 ) -> None:
@@ -99,17 +83,6 @@ def test_nothing_is_known_of_people_with_several_rows_or_beside_a_ledger(
         marginals.publish(several, policy)
     with pytest.raises(InputError, match="ledger"):
         marginals.publish(table, policy, ledger=tmp_path / "ledger")
-
-
-def test_further_tables_have_k_rows_in_each_class_and_show_nothing_sensitive(release: Release) -> None:
-    further = further_margins(release)
-    for margin in further:
-        assert "ill" not in margin
-        cells = release.published.everything.cube.table(release.domain.mask(margin))
-        assert cells.counts.min() >= 10
-    assert {margin for margin in release.published.everything.margins if "ill" in margin}.isdisjoint(further)
-    assert release.published.collection.is_decomposable
-    assert not release.published.everything.is_decomposable
 
 
 def test_all_claims_are_proven_from_the_files(release: Release, tmp_path: Path) -> None:
@@ -213,7 +186,6 @@ def test_the_choice_looks_at_nothing_but_the_counts_of_pairs(
 def test_a_bundle_holds_nothing_of_how_its_further_tables_were_chosen(
     table: Table, release: Release, tmp_path: Path
 ) -> None:
-    """Neither their order nor their gains, nor what was tried beside them."""
     named = replace(POLICY, further_tables=[sorted(margin) for margin in sorted(further_margins(release), key=str)])
     other = marginals.publish(table, named).release
     assert told(other, tmp_path / "other") == told(release, tmp_path / "one")
@@ -250,7 +222,6 @@ def _failing(error: Exception) -> Callable[[int], AbstractContextManager[Callabl
 
 @pytest.fixture(scope="module")
 def uneven() -> Table:
-    """Many values, so that combinations of three have few rows."""
     rng = np.random.default_rng(0)
     a, b, c, d, ill = np.minimum(rng.geometric(0.4, (5, 3000)), 6)
     frame = pd.DataFrame({"a": a, "b": (a + b) % 6, "c": (a + b + c) % 6, "d": (a + c + d) % 6, "ill": ill})
@@ -259,7 +230,7 @@ def uneven() -> Table:
 
 @pytest.fixture(scope="module")
 def beside_uneven(uneven: Table) -> str:
-    beside = marginals.publish(uneven, POLICY).steward.beside
+    beside = marginals.publish(uneven, POLICY).steward.further
     assert beside is not None
     assert beside.tables
     return repr(beside)
@@ -271,40 +242,10 @@ def beside_uneven(uneven: Table) -> str:
 )
 def test_several_processes_find_what_one_finds(uneven: Table, beside_uneven: str, changed: dict[str, Any]) -> None:
     with patch.multiple("marginals.publishing.further", **changed):
-        assert repr(marginals.publish(uneven, POLICY).steward.beside) == beside_uneven
+        assert repr(marginals.publish(uneven, POLICY).steward.further) == beside_uneven
 
 
 LOOK = import_module("checks.small_combinations").Witnessing.look
-POOL = import_module("marginals.jobs").ProcessPoolExecutor
-
-
-def test_all_rounds_share_their_processes_and_the_time_limit(uneven: Table, beside_uneven: str) -> None:
-    """There was a pool a round, nothing ended the rounds, and what was proven was proven once more."""
-    with (
-        patch("marginals.jobs.ProcessPoolExecutor", side_effect=POOL) as pools,
-        patch("checks.small_combinations.Witnessing.look", autospec=True, side_effect=LOOK) as looks,
-    ):
-        beside = marginals.publish(uneven, POLICY).steward.beside
-    assert (pools.call_count, repr(beside)) == (1, beside_uneven)
-    (proving,) = looks.call_args_list
-    assert proving.args[2].left <= POLICY.time_limit
-
-
-def test_a_proof_is_of_tables_without_the_impossible_pairs_that_nothing_shows_any_more(frame: pd.DataFrame) -> None:
-    """Where the table is left out that showed a pair as 0, proofs that did not know of it were made again by verify."""
-    few = frame[(frame["c"] != "0") | (frame["d"] != "0")]
-    table = marginals.read_table(few, ROLES, impossible=[{"c": ["0"], "d": ["0"], "confirmed": True}])
-    core = [{"a": 0, "b": 0}, {"a": 0, "c": 0}, {"b": 0, "d": 0}]
-    policy = replace(POLICY, must_publish=core, further_tables=[["a", "d"], ["c", "d"]])
-    supports = list[int]()
-
-    def late(*question: Any) -> Any:
-        supports.append(len(question[0].supports))
-        raise TimeOverError("no table was found")
-
-    with patch("marginals.publishing.further.Witnessing", late):
-        marginals.publish(table, policy)
-    assert supports == [0, 1]
 
 
 def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
@@ -319,30 +260,9 @@ def test_what_is_left_out_for_want_of_time_is_said(uneven: Table) -> None:
         patch("marginals.publishing.publishing.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
     ):
         steward = marginals.publish(uneven, POLICY).steward
-    assert steward.beside is not None
-    assert not steward.beside.tables
+    assert steward.further is not None
+    assert not steward.further.tables
     assert "The time limit ended the search for a proof" in steward.page(steward).decode()
-
-
-@pytest.mark.parametrize(("parts", "is_late"), [((0.5, 0.1), False), ((0.7,), True)])
-def test_the_proofs_of_two_claims_share_the_time_as_they_need_it(
-    uneven: Table, parts: tuple[float, ...], is_late: bool
-) -> None:
-    """Two thirds of the time are for both; the first had half of that only, and nothing said that it was too short."""
-    policy, spent, waiting = replace(POLICY, min_published_cell=3, time_limit=2000), [0.0], iter(parts)
-
-    def slow(witnessing: Any, rounds: float, deadline: Deadline) -> Any:
-        needed = policy.time_limit * next(waiting, 0)
-        spent[0] += min(needed, deadline.left)
-        return LOOK(witnessing, 0 if deadline.is_over else rounds, deadline)
-
-    with (
-        patch("checks.small_combinations.Witnessing.look", slow),
-        patch("marginals.publishing.publishing.SEARCH_CLOCK", lambda: monotonic() + spent[0]),
-    ):
-        beside = marginals.publish(uneven, policy).steward.beside
-    assert beside is not None
-    assert (beside.is_late, len(beside.tables) > 1) == (is_late, not is_late)
 
 
 def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Release) -> None:
@@ -355,52 +275,6 @@ def test_published_pairs_are_answered_exactly(frame: pd.DataFrame, release: Rele
         count = release.count({pair[0]: "1", pair[1]: ["0", "3"]})
         assert count.exact
         assert count.value == float(((frame[pair[0]] == "1") & frame[pair[1]].isin(["0", "3"])).sum())
-
-
-def test_three_attributes_are_fitted_to_their_pairs_and_named_as_assumed(frame: pd.DataFrame, release: Release) -> None:
-    assert release.supports(["b", "c", "d"]).assumed == (("b", "c", "d"),)
-    with pytest.warns(marginals.errors.AssumptionWarning, match="b, c and d|tables of fewer"):
-        told = release.table(["b", "c"], "d").value.unstack(fill_value=0)
-    fitted = told.groupby("b", observed=True).sum().to_numpy()
-    np.testing.assert_allclose(fitted, pd.crosstab(frame["b"], frame["d"]).to_numpy(), rtol=1e-3)
-
-
-@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
-def test_bounds_hold_of_the_table_itself(frame: pd.DataFrame, release: Release) -> None:
-    for chosen in combinations([*NAMES, "ill"], 3):
-        counted = frame.groupby(list(chosen)).size()
-        bounds = release.table(list(chosen), bounds=True)
-        for cell, own in bounds.iterrows():
-            assert own["lower"] <= counted.get(cell, 0) <= own["upper"]
-    estimate = release.count({"b": "1", "c": "2", "d": "0"})
-    assert estimate.lower <= len(frame.query("b == '1' and c == '2' and d == '0'")) <= estimate.upper
-
-
-@pytest.mark.filterwarnings("ignore::marginals.errors.AssumptionWarning")
-def test_samples_agree_with_published_pairs(frame: pd.DataFrame, release: Release) -> None:
-    rows = 200_000
-    drawn = release.rows(rows, seed=1)
-    for pair in combinations(NAMES, 2):
-        shares = pd.crosstab(drawn[pair[0]], drawn[pair[1]]).to_numpy() / rows
-        counted = pd.crosstab(frame[pair[0]], frame[pair[1]]).to_numpy() / len(frame)
-        assert np.abs(shares - counted).sum() / 2 < 0.01
-    assert len(release.rows(0)) == 0
-    assert len(release.rows(5, seed=2, base_values=True)) == 5
-
-
-def test_pairs_come_nearer_to_the_data(table: Table, steward: StewardReport, release: Release) -> None:
-    without = marginals.publish(table, replace(POLICY, further_tables="none"))
-    assert without.release.published.everything is without.release.published.collection
-    assert steward.two_way.mean < without.steward.two_way.mean
-    assert marginals.compare(release, table).release.two_way.mean == steward.two_way.mean
-
-
-def test_several_releases_are_judged_by_all_tables_alike(release: Release, tmp_path: Path) -> None:
-    release.write(tmp_path / "one")
-    release.write(tmp_path / "other")
-    judged = {own.criterion: own.verdict.value for own in marginals.verify(tmp_path / "one", tmp_path / "other").checks}
-    assert judged["k-link"] == "holds"
-    assert judged["no-small-certain"] in ("undecided", "holds")
 
 
 def test_what_knows_no_further_tables_refuses_them_by_name(release: Release, tmp_path: Path) -> None:
@@ -463,7 +337,7 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     )
     publication = marginals.publish(table, policy)
     assert publication.release.published.further == ()
-    beside = publication.steward.beside
+    beside = publication.steward.further
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
     assert publication.release.verify().ok
@@ -492,7 +366,7 @@ def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is
     with patch("marginals.publishing.further._ROWS_WORTH_PROCESSES", worth_processes):
         publication = marginals.publish(table, replace(policy, min_published_cell=3))
     assert publication.release.published.further == ()
-    beside = publication.steward.beside
+    beside = publication.steward.further
     assert beside is not None
     assert [dict(table.domain.margin(own.mask)) for own in beside.left_out] == [{"a": 0, "c": 0}]
     assert "no-small-cell-certain" in {own.criterion for own in publication.release.verify().checks if own.holds}
@@ -516,8 +390,8 @@ def test_nothing_of_a_table_that_is_left_out_is_in_the_bundle(tmp_path: Path) ->
         marginals.publish(table, replace(policy, further_tables=wanted))
         for wanted in ([["a", "c"], ["d", "e"]], [["d", "e"]])
     )
-    assert with_both.steward.beside is not None
-    assert [dict(table.domain.margin(own.mask)) for own in with_both.steward.beside.left_out] == [{"a": 0, "c": 0}]
+    assert with_both.steward.further is not None
+    assert [dict(table.domain.margin(own.mask)) for own in with_both.steward.further.left_out] == [{"a": 0, "c": 0}]
     assert told(with_both.release, tmp_path / "both") == told(with_one.release, tmp_path / "one")
 
 

@@ -11,7 +11,7 @@ import pytest
 import marginals
 from checks import MaxentDiversity, Verdict, parse_diversity
 from command_line import run
-from marginals import Attribute, InputError, Policy
+from marginals import Attribute, Policy
 from small_release import write_release
 
 ORDERED = "t-closeness:0.3 ordered"
@@ -70,21 +70,6 @@ def test_words_lie_in_the_order_of_the_config_and_readers_are_told(tmp_path: Pat
     assert not (tmp_path / "other").exists()
 
 
-def test_an_ordered_category_says_the_order_and_another_does_not() -> None:
-    frame = two_wards(LOW_TO_HIGH)
-    roles = {"ward": "quasi-identifier", "days": "sensitive"}
-    levels = ["low", "mid", "high", "none has it"]
-    frame["days"] = pd.Categorical(frame["days"], categories=levels, ordered=True)
-    assert reached(marginals.read_table(frame, roles)) == 5 / 40
-    polars = pytest.importorskip("polars")
-    schema = {"ward": polars.String, "days": polars.Enum(levels)}
-    enum = polars.DataFrame(frame.astype(str).to_dict("list"), schema=schema)
-    assert reached(marginals.read_table(enum, roles)) == 5 / 40
-    frame["days"] = frame["days"].cat.as_unordered()
-    with pytest.raises(InputError, match=r"order = \["):
-        marginals.recoding.assess(marginals.read_table(frame, roles), Policy(diversity=ORDERED))
-
-
 def test_fitted_groups_of_words_in_an_order_are_neighbours() -> None:
     order = ["none", "mild", "bad", "awful", "deadly"]
     counts = {"none": (30, 30), "mild": (2, 2), "bad": (20, 20), "awful": (2, 3), "deadly": (12, 12)}
@@ -121,7 +106,6 @@ def test_a_bundle_with_an_order_of_other_values_is_refused(tmp_path: Path, order
 
 
 def test_an_order_survives_a_ledger(tmp_path: Path) -> None:
-    """The second release is judged over the hierarchies that the first one left."""
     days = Attribute("sensitive", order=["low", "mid", "high"])
     roles = {"ward": Attribute("quasi-identifier"), "days": days}
     joint = [{"ward": 0, "days": 0}]
@@ -131,15 +115,3 @@ def test_an_order_survives_a_ledger(tmp_path: Path) -> None:
         published = marginals.publish(marginals.read_table(more, roles), policy, ledger=tmp_path / "ledger")
         published.write(tmp_path / f"release{rows}")
         assert marginals.verify(tmp_path / f"release{rows}").ok
-
-
-@pytest.mark.parametrize("diversity", ["t-closeness:0.6", "recursive:9,2", "t-closeness:0.6 ordered"])
-def test_values_that_nobody_has_are_not_judged(diversity: str) -> None:
-    """Of 1,000 bands that there could be seven have rows; those that a reader sees decide."""
-    counts = {"1": (20, 15), "6": (15, 20), **dict.fromkeys(("2", "3", "4", "5", "999"), (10, 10))}
-    days = Attribute("sensitive", intervals=[1, 1000], single_values=True)
-    table = marginals.read_table(two_wards(counts), {"ward": "quasi-identifier", "days": days})
-    policy = Policy(diversity=diversity, base="none", must_publish=[{"ward": 0, "days": 0}])
-    (check,) = marginals.recoding.assess(table, policy).checks
-    assert check.holds
-    assert marginals.publish(table, policy).release.verify().ok

@@ -23,7 +23,6 @@ from checks import (
     Simple,
     Verdict,
     by_join,
-    equivalence_classes,
     maxent_diversity,
     parse_diversity,
     spelled,
@@ -71,7 +70,6 @@ class TopTwo(marginals.criteria.Diversity):
 
 @pytest.fixture(autouse=True, scope="module")
 def registered() -> Iterator[None]:
-    """Known to the tests of this module, and to no others."""
     marginals.criteria.register_diversity(TopTwo)
     yield
     marginals.criteria.unregister_diversity("top-two")
@@ -119,17 +117,6 @@ def test_it_judges_every_class_of_the_release(bundle: Path) -> None:
         assert result.exit_code == (0 if holds else 1)
 
 
-def test_single_tables_and_attacks_know_it(bundle: Path) -> None:
-    policy = marginals.Policy(k_link=4, diversity="top-two:0.95")
-    minimal = marginals.anonymize(table, policy).minimal
-    assert minimal
-    for single in minimal:
-        shown = table.domain.mask({**single.levels, "diagnosis": 0})
-        classes = equivalence_classes(table.cube.table(shown), "diagnosis").counts
-        assert all(TopTwo(Fraction(95, 100)).decide(rows) for rows in classes.tolist())
-    assert marginals.plain(marginals.attack(bundle))
-
-
 @settings(max_examples=60)
 @given(drawn=sensitive_collections())
 def test_without_cuts_of_its_own_it_is_decided_as_the_join_decides(drawn: tuple[Collection, str]) -> None:
@@ -150,7 +137,6 @@ class Bounded(TopTwo):
 
 
 def test_what_else_it_can_answer_it_is_asked() -> None:
-    """Of people a bound on shares can be promised, of anything else not."""
     with pytest.raises(CriterionError, match="cannot be promised of people"):
         Requirements(("disease",), diversity=TopTwo(Fraction(1, 2)), rows_per_person=2)
     (claim,) = Requirements(("disease",), diversity=Bounded(Fraction(1, 2)), rows_per_person=2).claims

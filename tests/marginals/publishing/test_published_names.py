@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -224,24 +223,6 @@ def test_a_bundle_that_does_not_say_which_values_occur_may_be_undecided(tmp_path
             assert ("release.occurring" in found.note) is (verdict is Verdict.UNDECIDED)
         stated = bundle(tmp_path / f"{number} stated", {"clerk": 30, label: count}, {})
         assert marginals.verify(stated).checks[1].holds
-
-
-SERIES = {"age": {str(age): 8 for age in range(20, 36)} | {"": 6}, "sex": {"F": 67, "M": 67}}
-
-
-def test_the_second_release_of_a_series_keeps_the_names_of_the_first(tmp_path: Path) -> None:
-    """A kept name such as "34-35 or missing" says of none of its values that it occurs now."""
-    age = Attribute("quasi-identifier", ladder="fitted", missing="as a value")
-    for number, more in enumerate((0, 40)):
-        frame = people(
-            age={age: rows + more for age, rows in SERIES["age"].items()},
-            sex={"F": 67 + 17 * more // 2, "M": 67 + 17 * more - 17 * more // 2},
-        )
-        table = marginals.read_table(frame, {"age": age, "sex": "quasi-identifier"}, k=T)
-        marginals.publish(table, replace(RULE, max_waiting=1), ledger=tmp_path / "ledger").write(tmp_path / f"{number}")
-        labels = marginals.open_release(tmp_path / f"{number}").domain.hierarchy("age").labels
-        assert any(label.endswith(" or missing") for own in labels for label in own)
-        assert marginals.verify(tmp_path / f"{number}").ok
 
 
 def test_labels_of_a_release_are_read_as_they_were_written(tmp_path: Path) -> None:

@@ -78,7 +78,6 @@ def shows(release: Release, table: Table, margin: dict[str, int]) -> bool:
 def test_a_new_strategy_is_one_function_and_one_line(
     publish: Callable[..., Result], table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Policies, configs and `select` know it then."""
     assert publish('strategy = "toy"').exit_code == 2
 
     def toy(problem: Problem, stop: Callable[[], bool]) -> SearchResult:
@@ -95,7 +94,6 @@ def test_a_new_strategy_is_one_function_and_one_line(
 
 @pytest.fixture(scope="module")
 def best(table: Table) -> float:
-    """The divergence of the best release of all, proven."""
     report = marginals.publish(table, Policy(**PRIVACY, strategy="exact", objective="kl")).steward
     assert report.search.optimal
     return report.kl_divergence
@@ -105,7 +103,6 @@ def best(table: Table) -> float:
 def test_every_strategy_publishes_what_verifies_and_none_is_better_than_the_exact_one(
     table: Table, best: float, name: str
 ) -> None:
-    """And none has a bound above it."""
     publication = marginals.publish(table, Policy(**PRIVACY, strategy=name, objective="kl", time_limit=0.5, seed=1))
     report = publication.steward
     assert report.search.strategy == name
@@ -143,27 +140,6 @@ def test_what_is_sensitive_and_neither_shown_nor_protected_is_said(table: Table,
     reports = [(tmp_path / name / "report.html").read_text() for name in ("hidden", "bare")]
     assert ["Nothing of: disease." in report for report in reports] == [True, False]
     assert ["Nothing is demanded of how varied disease" in report for report in reports] == [False, True]
-
-
-def test_the_trace_follows_the_search_from_its_start_to_the_release(table: Table) -> None:
-    """From nothing, what is shown first is a step of the trace."""
-    report = marginals.publish(table, Policy(**PRIVACY, objective="kl", strategy="forward")).steward
-    trace = report.trace()
-    assert list(trace.columns) == list(marginals.select(table, strategy="forward").trace().columns)
-    assert trace["after"].iloc[:-1].tolist() == pytest.approx(trace["before"].iloc[1:].tolist())
-    assert trace["after"].iloc[-1] == pytest.approx(report.kl_divergence)
-    assert (trace["after"] < trace["before"]).all()
-    assert trace["deviance"].tolist() == pytest.approx((2 * table.rows * (trace["before"] - trace["after"])).tolist())
-    assert trace["p_value"].between(0, 1).all()
-    starts = [Policy(**PRIVACY, base="none", strategy="forward", start=start) for start in ("independence", "nothing")]
-    apart, nothing = (marginals.publish(table, start).steward.trace() for start in starts)
-    assert nothing["before"].iloc[0] > apart["before"].iloc[0]
-    assert nothing["move"].iloc[0].count(" with ") == 0
-
-
-def test_a_release_that_was_opened_knows_nothing_of_the_data(table: Table, tmp_path: Path) -> None:
-    made = marginals.publish(table, Policy(**PRIVACY)).write(tmp_path / "out").release
-    assert vars(marginals.open_release(tmp_path / "out")).keys() == vars(made).keys() == {"published", "_written"}
 
 
 CYCLE = [("age", 2, "sex", 0), ("sex", 0, "town", 1), ("town", 1, "disease", 0), ("age", 2, "disease", 0)]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks import ATTESTED, KLink, MaxentDiversity, Register, Requirements, Verdict, parse_diversity
+from checks import ATTESTED, KLink, MaxentDiversity, Register, Verdict, parse_diversity
 from command_line import run
 from marginals import InputError, Policy, Table
 from marginals.errors import NothingPublishableError
@@ -119,7 +119,6 @@ def test_what_only_the_table_shows_is_attested_and_never_holds(tmp_path: Path) -
 
 
 def test_a_bundle_with_an_attestation_is_a_function_of_its_marginals(tmp_path: Path) -> None:
-    """Tables of which the joint classes differ, but no published marginal."""
     policy = Policy(k_link=10, diversity="simple:3/2", register=True, **APART)
     tables = [
         evenly(SKEWED),
@@ -186,13 +185,6 @@ def test_readers_with_a_register_are_refused_where_they_see_somebody_twice(tmp_p
     with pytest.raises(InputError, match="beside a ledger"):
         marginals.publish(table, policy, ledger=tmp_path / "ledger")
     assert not (tmp_path / "ledger").exists()
-
-
-def test_a_register_is_about_attributes_with_a_diversity() -> None:
-    own = MaxentDiversity(parse_diversity("distinct:2"), "S")
-    some = Requirements(("S", "Q"), diversities=(own,), register=True)
-    assert not some.about("Q").register
-    assert [claim.about for claim in some.register_claims] == ["S"]
 
 
 def test_a_value_that_is_missing_makes_no_class_diverse() -> None:

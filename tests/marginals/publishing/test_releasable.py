@@ -143,22 +143,6 @@ def test_the_order_of_labels_tells_nothing_of_those_below(
         assert marginals.publish(table, ONE_KIND).release.domain.hierarchy("code").labels[0] == labels
 
 
-TOWNS = Hierarchy.from_rows([("oak", "wood", "*"), ("elm", "wood", "*"), ("ash", "wood", "*"), ("bay", "sea", "*")])
-
-
-def test_public_labels_are_published_whole(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"town": ["oak", "bay"] * 10, "ill": ["flu", "flu", "gout", "gout"] * 5})
-    for labels, told in (("public", TOWNS), ("private", TOWNS.over_levels([1], [0, 1]))):
-        attributes = {"town": Attribute("quasi-identifier", TOWNS, labels=labels), "ill": "sensitive"}
-        policy = Policy(
-            k_link=5, base="none", must_publish=[{"town": 1}], must_not_publish=[{"town": 0}], diversity="none"
-        )
-        release = marginals.publish(marginals.read_table(frame, attributes), policy).write(tmp_path / labels).release
-        assert release.domain.hierarchy("town") == told
-        assert marginals.open_release(tmp_path / labels).domain.hierarchy("town") == told
-        assert release.verify().ok
-
-
 def test_diversity_of_coarse_sensitive_values_is_judged_by_what_is_published(tmp_path: Path) -> None:
     """Two kinds of illness, five illnesses each: with public labels each counts for five, else for itself."""
     ills = [(f"{kind}{number}", kind, "*") for kind in ("cold", "heart") for number in range(5)]

@@ -3,7 +3,6 @@
 import json
 from collections import defaultdict
 from contextlib import nullcontext
-from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from checks import parse_diversity
 from command_line import run
 from marginals import Attribute, InputError, Policy, Table
 from marginals.errors import NothingPublishableError
-from marginals.example import table as example
 from small_release import write_release
 
 PEOPLE = pd.DataFrame(
@@ -34,19 +32,6 @@ CONFIGURED = {name: role for name, role in ROLES.items() if name != "job"}
 
 def two_sensitive() -> Table:
     return marginals.read_table(PEOPLE, ROLES, k=5)
-
-
-@pytest.mark.parametrize(
-    ("policy", "said"),
-    [
-        ({"min_cell": 5}, 'diversity = "public".*diversity = "none"'),
-        ({"k_link": 5, "diversity": {"ill": "none"}}, 'job = "public".*job = "none"'),
-        ({"rules": "tre-10"}, "'ill' and 'job'"),
-    ],
-)
-def test_what_is_sensitive_and_unspoken_of_is_refused_with_the_line_to_add(policy: dict, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        marginals.publish(two_sensitive(), Policy(**policy))
 
 
 @pytest.mark.parametrize(
@@ -84,17 +69,6 @@ def test_the_smallest_count_with_a_sensitive_value_is_said(tmp_path: Path) -> No
     answer = json.loads(run("verify", tmp_path / "out", "--json").stdout)
     assert answer["smallest_sensitive_counts"] == {"ill": smallest}
     assert str(smallest) in run("verify", tmp_path / "out").stdout
-
-
-def test_beside_what_somebody_asks_no_claim_is_said_to_set_anything_aside(tmp_path: Path) -> None:
-    """The claims that are asked for say nothing of what the release claims; the smallest count stands by itself."""
-    marginals.publish(example, Policy(k_link=4, min_cell=2, diversity="distinct:2")).release.write(tmp_path / "out")
-    least = marginals.verify(tmp_path / "out").smallest_sensitive["diagnosis"]
-    for asked in (["--check", "k-link=4"], ["--check", f"min-cell={least + 1}"], ["--rule", "tre-10"], []):
-        printed = run("verify", tmp_path / "out", *asked).stdout
-        assert f"is {least}.\n" in printed
-        assert "aside" not in printed
-        assert "Nothing is demanded" not in printed
 
 
 def test_the_base_table_shows_the_finest_values_that_all_rows_together_may_be_shown_at() -> None:
@@ -174,7 +148,6 @@ def graded(rows: int = 400) -> Table:
 
 @pytest.mark.parametrize("base", ["none", "auto", "best", {"sex": 0}])
 def test_what_is_alone_has_one_table_and_no_other_attribute_beside_it(base: object) -> None:
-    """With any base table; the others are published as they would be."""
     demanded = {"pay": "distinct:3", "grade": "distinct:2"}
     policy = Policy(k_link=5, diversity=demanded, base=base, alone=["grade"], objective="kl")
     margins = marginals.publish(graded(), policy).release.published.everything.margins
@@ -192,15 +165,6 @@ def test_dividing_values_leaves_no_criterion_of_shares_worse(values: list[list[i
     coarse, fine = [sum(own) for own in values], [rows for own in values for rows in own]
     if sum(coarse) and criterion.decide(coarse):
         assert criterion.decide(fine)
-
-
-def test_all_divisions_of_small_classes() -> None:
-    """The same of every class of up to five rows of two values, each in two halves."""
-    for halves in product(range(3), repeat=4):
-        coarse = [halves[0] + halves[1], halves[2] + halves[3]]
-        for name in OF_SHARES:
-            criterion = parse_diversity(name)
-            assert not sum(coarse) or not criterion.decide(coarse) or criterion.decide(list(halves))
 
 
 def test_a_value_of_a_later_table_harms_until_somebody_says_that_it_does_not() -> None:

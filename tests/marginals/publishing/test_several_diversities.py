@@ -64,7 +64,6 @@ def shows(release: marginals.Release, *attributes: str) -> bool:
 
 
 def test_codes_alone_are_published_with_every_chapter_certain(folder: Path) -> None:
-    """What the demand of the codes allows, and that of the chapters does not."""
     assert shows(published(folder, '"entropy:6"', **BY_AREA), "area", "diagnosis")
     release = published(folder, BOTH)
     assert not shows(release, "area", "diagnosis")
@@ -90,14 +89,7 @@ def test_others_verify_every_level_from_the_files_alone(folder: Path, labels: st
     assert "at level 1" in (folder / "release" / "report.html").read_text()
 
 
-def test_levels_that_nobody_judges_are_not_told(folder: Path) -> None:
-    published(folder, '{ diagnosis = "entropy:6", job = "distinct:2" }', **ONLY_CODES).write(folder / "release")
-    levels = (folder / "release" / "hierarchies" / "diagnosis.csv").read_text().splitlines()[0]
-    assert levels == "level0,level1"
-
-
 def test_a_check_by_level_names_the_level_that_fails(folder: Path) -> None:
-    """On a release of codes by area; the demand is written as in a config."""
     published(folder, '"entropy:6"', 'labels = "public"', **BY_AREA).write(folder / "release")
     printed = run(
         "verify", folder / "release", "--check", 'diversity={ diagnosis = ["entropy:6", "distinct:2"] }', status=1
@@ -127,7 +119,6 @@ def test_nothing_that_satisfies_it_says_which_level_is_in_the_way(folder: Path) 
 
 
 def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
-    """One numbers its levels from the codes, the other from the chapters."""
     published(folder, BOTH).write(folder / "fine")
     read = marginals.read_config(config(folder, BOTH))
     demanded = {"diagnosis": ["none", "distinct:2"], "job": "none"}
@@ -141,7 +132,6 @@ def test_two_releases_are_verified_by_the_levels_of_both(folder: Path) -> None:
 
 
 def test_single_tables_are_judged_by_level_too(folder: Path) -> None:
-    """Of anonymize and assess; local recoding keeps one diversity only."""
     path = config(folder, '{ diagnosis = ["entropy:6", "distinct:2"], job = "none" }')
     read = marginals.read_config(path)
     best = marginals.anonymize(read.read_table(), read.policy).best()

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Collection as CollectionOf
-from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import marginals
-from checks import PrivacyConstraint
 from command_line import run
 from marginals import Policy
 from marginals.example import table
@@ -63,28 +61,6 @@ def test_what_the_search_weighs_comes_nearer_to_the_data() -> None:
     assert heavy.steward.kl_divergence >= plain.steward.kl_divergence
 
 
-def test_the_finest_margin_that_passes_by_itself_is_told_with_its_demand() -> None:
-    """Nothing can be added to it, and demanding it publishes it."""
-    policy = Policy(k_link=4, diversity="distinct:2", base="none")
-    allows = PrivacyConstraint(table.cube, policy.requirements(table.sensitive))
-    domain = table.domain
-    for names in (["age", "sex"], ["age", "diagnosis"], ["age", "sex", "diagnosis"]):
-        passing = finest_passing(table.cube, names, allows)
-        levels = product(*(range(domain.hierarchy(name).height) for name in names))
-        possible = [node for node in levels if allows([domain.mask(dict(zip(names, node)))], 0) is None]
-        assert (passing is not None) == bool(possible)
-        if passing is None:
-            continue
-        margin = dict(domain.margin(passing))
-        assert set(margin) == set(names)
-        assert allows([passing], 0) is None
-        for name in names:
-            if margin[name]:
-                assert allows([domain.mask(margin | {name: margin[name] - 1})], 0) is not None
-        release = marginals.publish(table, replace(policy, must_publish=[margin], wanted=[{"attributes": names}]))
-        assert release.steward.wanted[0].margin is not None
-
-
 @given(st.data())
 def test_no_level_passes_is_true_where_finer_levels_can_pass_and_coarser_ones_not(data: st.DataObject) -> None:
     """A refusal that is not for good says nothing of finer margins, so all that may pass are put to the constraint."""
@@ -106,15 +82,6 @@ def test_no_level_passes_is_true_where_finer_levels_can_pass_and_coarser_ones_no
     assert not any(
         passing is not None and not passing & ~finer and (finer ^ passing).bit_count() == 1 for finer in possible
     )
-
-
-def test_where_nothing_passes_that_is_told() -> None:
-    policy = Policy(k_link=20, base="none", wanted=[{"attributes": ["age", "sex"]}], diversity="none")
-    release = marginals.publish(table, policy)
-    (told,) = release.steward.wanted
-    assert told.would_pass is None
-    assert told.obstacle is not None
-    assert "fewer than 20" in told.obstacle
 
 
 def four_pairs(k: int) -> tuple[DataCube, dict[str, int]]:

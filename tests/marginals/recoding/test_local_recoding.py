@@ -251,7 +251,6 @@ def test_sweep_retains_more_than_the_baselines_and_answers_where_they_do_not(
 
 @given(tables(), st.sampled_from([None, "distinct:2", "entropy:1.5", "recursive:2,2", "simple:2"]), st.integers(1, 12))
 def test_other_criteria_and_k_alone_hold_in_every_class(table: Table, diversity: str | None, k: int) -> None:
-    """By the classes of the published cells themselves."""
     criterion = None if diversity is None else parse_diversity(diversity)
     (sensitive,) = table.sensitive
     whole = np.bincount(table.counts.column(sensitive, 0), table.counts.counts).astype(np.int64)[None]
@@ -384,13 +383,6 @@ def test_verdicts_are_those_of_the_criterion_and_stay_exact_for_any_number_of_ro
     assert np.array_equal(huge.thinned(counts), bound.thinned(counts))
 
 
-def test_a_class_on_the_line_passes() -> None:
-    """(0.5, 3) on frequencies .5, .25, .25: F(1) and F(2) equal psi (TZ09 Example 3)."""
-    bound = bound_on(Hierarchy.flat("abcd"), Functional(Fraction(1, 2), 3))
-    assert bound.holds(np.array([[0, 2, 1, 1, 0], [0, 3, 1, 1, 0], [0, 2, 1, 0, 0]])).tolist() == [True, False, False]
-    assert bound.thinned(np.array([[0, 9, 1, 1, 0]])).tolist() == [[0, 2, 1, 1, 0]]
-
-
 @given(tables(), st.data())
 def test_every_row_is_published_once_in_a_class_that_is_simple_l_diverse(table: Table, data: st.DataObject) -> None:
     values = np.repeat(table.counts.column(table.sensitive[0], 0), table.counts.counts)
@@ -505,14 +497,6 @@ def test_a_tree_learns_what_the_generalized_values_still_tell() -> None:
     told = {level: GeneralizedCells.of(TABLE.rolled_up({"age": level, "s": 0})) for level in (0, 1, 2)}
     reached = {level: tree_accuracy(cells, TABLE, "s", np.random.default_rng(0)) for level, cells in told.items()}
     assert reached == {0: 0.75, 1: 0.75, 2: pytest.approx(0.5, abs=0.2)}, "the interval tells as much as the age"
-
-
-def test_half_of_the_labels_suppressed_leaves_the_rule() -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn is not installed")
-    told = GeneralizedCells.of(TABLE).nodes
-    untold = np.where(np.arange(3) == 2, 2, told)
-    blurred = GeneralizedCells.from_rows(TABLE.domain, np.concatenate([told, untold]), np.tile(TABLE.counts // 2, 2))
-    assert tree_accuracy(blurred, TABLE, "s", np.random.default_rng(0)) == 0.75
 
 
 def test_without_scikit_learn_one_sentence_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,6 @@ def leaves_of(hierarchy: Hierarchy, label: str) -> set[int]:
 
 
 def holds(frame: pd.DataFrame, secret: str, hierarchy: Hierarchy, requirement: Functional, occurring: set[int]) -> bool:
-    """Whether each class is diverse when these base values occur."""
     public = [column for column in frame.columns if column not in (secret, "count")]
     for _, rows in frame.groupby(public) if public else [((), frame)]:
         shares = dict.fromkeys(range(hierarchy.size(0)), Fraction(0))

@@ -14,14 +14,12 @@ from itertools import combinations, combinations_with_replacement, product
 from math import inf, nan
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-import marginals
-from marginals import Attribute, InputError, Policy, Release
+from marginals import InputError, Release
 from marginals.errors import AssumptionWarning
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, NotFittedError
 from written_bundles import release_of
@@ -45,7 +43,6 @@ class World:
         return np.stack([(places == way).sum(axis=1) for way in range(len(self.ways))], axis=1)
 
     def cells(self, margin: Mapping[str, int]) -> list[tuple[str, ...]]:
-        """Of each way the labels that a margin shows."""
         above = {a: {row[0]: row for row in self.domain.hierarchy(a).rows()} for a in margin}
         order = [a for a in self.domain.attributes if a in margin]
         return [tuple(above[a][way[a]][margin[a]] for a in order) for way in self.ways]
@@ -56,7 +53,6 @@ class World:
         return np.array([[cell == other for cell in cells] for other in dict.fromkeys(cells)], dtype=np.int64)
 
     def possible(self, table: Table, margins: Margins) -> Table:
-        """All tables with the same margins."""
         alike = [(self.tables @ self.shown(m).T == self.shown(m) @ table).all(axis=1) for m in margins]
         return self.tables[np.logical_and.reduce(alike)]
 
@@ -96,7 +92,6 @@ FIVE = World(DOMAIN, [dict(zip("abc", cell)) for cell in CELLS], 5)
 
 
 def inside(where: Mapping[str, Sequence[str]]) -> NDArray[np.bool_]:
-    """Which cells a condition means."""
     return np.array([all(v in where[a] for a, v in zip("abc", cell) if a in where) for cell in CELLS])
 
 
@@ -174,7 +169,6 @@ def test_each_count_of_a_margin_lies_between_its_bounds_which_are_attained_where
 
 
 def ratios(worlds: Table, first: NDArray[np.bool_], second: NDArray[np.bool_]) -> list[float]:
-    """The odds ratio in each table in which it has a value."""
     parts = [worlds @ (one & other) for one in (first, ~first) for other in (second, ~second)]
     pairs = [(int(a * d), int(b * c)) for a, b, c, d in zip(*parts)]
     return [inf if not below else above / below for above, below in pairs if above or below]
@@ -360,7 +354,6 @@ HAVING = {
 
 @given(THREE.drawn(), some_of(OF_PATIENTS), st.sampled_from([*HAVING]), st.sampled_from(["", "c=c1", "sex=m"]))
 def test_shares_and_risks_leave_out_who_has_no_value(table: Table, margins: Margins, part: str, where: str) -> None:
-    """Rows without a value are neither in a share nor in its complement."""
     if part.startswith("sex") and where.startswith("sex"):
         return
     release, possible = THREE.released(table, margins), THREE.possible(table, margins)
@@ -382,20 +375,6 @@ def test_shares_and_risks_leave_out_who_has_no_value(table: Table, margins: Marg
     differences = [first / one - second / other for (first, one), (second, other) in pairs if one and other]
     found = release.effect(part, "sex=f", where=asked(where)).loc["risk difference"]
     lies_within(differences, found.lower, found.upper, sharp=found.sharp)
-
-
-def test_a_share_of_a_frame_is_of_the_rows_with_a_value() -> None:
-    frame = pd.DataFrame({"ill": ["flu"] * 4 + ["gout"] * 4 + [""] * 8, "town": ["x", "y"] * 8})
-    table = marginals.read_table(frame, dict.fromkeys(frame, Attribute("quasi-identifier", missing="as a value")))
-    release = marginals.publish(table, Policy(k_link=2, diversity="none")).release
-    for part in ("ill=flu", "ill=missing"):
-        assert release.share(part).value == 0.5
-        assert (release.share(part).denominator, release.share(part).of.missing) == (
-            (8, 8) if "flu" in part else (16, 0)
-        )
-    assert release.share("ill=flu", where="town=x").value == 0.5
-    assert release.effect("ill=flu", "town=x").value["risk ratio"] == 1
-    assert release.effect("town=x", "ill=flu").value["risk difference"] == 0
 
 
 @given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres, st.sampled_from([None, "rows", "columns", "all"]))

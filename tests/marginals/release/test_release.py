@@ -176,13 +176,6 @@ def test_a_fit_that_does_not_converge_is_no_model(tmp_path: Path, monkeypatch: p
         _ = fresh.model.closed_form
 
 
-def test_levels_may_be_integers_of_numpy() -> None:
-    release = marginals.example.release
-    assert release.table({"age": np.int64(2)}, bounds=True).equals(release.table({"age": 2}, bounds=True))
-    with pytest.raises(marginals.InputError, match="the level of 'age' is a whole number from 0 to 3"):
-        release.table({"age": 4}, bounds=True)
-
-
 def test_attributes_may_be_called_as_our_columns_are() -> None:
     """Each name of a column of ours is that of an attribute: answers keep both apart."""
     names = ["value", "kind", "lower", "alike", "sharp"]
@@ -197,25 +190,6 @@ def test_attributes_may_be_called_as_our_columns_are() -> None:
     assert release.count(["alike=x", "sharp=y"]).lower <= ((table["alike"] == "x") & (table["sharp"] == "y")).sum()
     assert release.table("lower", "sharp", normalize="all")["value"].sum() == pytest.approx(1)
     assert release.rows(3).columns.tolist() == names
-
-
-def test_a_notebook_shows_the_published_tables_with_their_smallest_counts() -> None:
-    release = marginals.example.release
-    shown = release._repr_html_()
-    assert "48 rows" in shown
-    for table in release.published.everything.tables:
-        assert f"<td>{table.margin}</td><td>{len(table)}</td><td>{table.counts.min()}</td>" in shown
-
-
-def test_rows_have_numbers_beside_labels_without_an_upper_end() -> None:
-    """Labels such as 65 and over were counted at a negative place, and no rows came."""
-    ages = np.repeat(["18-24", "25-64", "65 and over"], 20)
-    table = marginals.read_table(
-        pd.DataFrame({"age": ages, "sex": ["f", "m"] * 30}), dict.fromkeys(["age", "sex"], "quasi-identifier")
-    )
-    rows = marginals.publish(table, marginals.Policy(k_link=5)).release.rows()
-    assert set(rows.age_number[rows.age == "65 and over"]) == {65.0}
-    assert rows.age_number[rows.age == "25-64"].between(25, 64).all()
 
 
 def test_a_condition_has_as_many_terms_as_somebody_writes() -> None:

@@ -130,12 +130,16 @@ def test_a_ladder_of_people_begins_with_as_many_people():
     assert counted.domain.hierarchy("town").labels[1] == ("a", "other town")
 
 
-def by_likeness(ladder="alike", hierarchy=None, ill=None, rows=1):
-    """Jobs of which the rare ones are alike in pairs by sex."""
-    jobs = {"clerk": (20, 20), "cook": (18, 18), "nun": (4, 0), "smith": (0, 4), "nurse": (15, 0), "miner": (0, 14)}
-    people = [
-        (job, sex) for job, counts in jobs.items() for sex, count in zip("fm", counts) for _ in range(count * rows)
-    ]
+def by_likeness(ladder="alike", hierarchy=None, ill=None, many=15):
+    jobs = {
+        "clerk": (20, 20),
+        "cook": (18, 18),
+        "nun": (4, 0),
+        "smith": (0, 4),
+        "nurse": (many, 0),
+        "miner": (0, many - 1),
+    }
+    people = [(job, sex) for job, counts in jobs.items() for sex, count in zip("fm", counts) for _ in range(count)]
     frame = pd.DataFrame(people, columns=["job", "sex"])
     frame["ill"] = ill or "no"
     job = Attribute("quasi-identifier", hierarchy=hierarchy, ladder=ladder)
@@ -158,18 +162,7 @@ def test_rare_values_join_those_that_are_alike_and_by_size_alone_those_of_fewest
 def test_a_frequent_value_keeps_its_name_beside_a_rare_one_that_is_like_it():
     """Beside 4 nuns 40 nurses would be named nowhere; 15 nurses are few."""
     for many, expected in ((15, {"nun", "nurse"}), (40, {"nun", "smith"})):
-        jobs = {
-            "clerk": (20, 20),
-            "cook": (18, 18),
-            "nun": (4, 0),
-            "smith": (0, 4),
-            "nurse": (many, 0),
-            "miner": (0, many),
-        }
-        rows = [(job, sex) for job, own in jobs.items() for sex, count in zip("fm", own) for _ in range(count)]
-        roles = {"job": Attribute("quasi-identifier", ladder="alike"), "sex": "quasi-identifier"}
-        table = marginals.read_table(pd.DataFrame(rows, columns=["job", "sex"]), roles, k=5)
-        assert expected in groups(table.domain.hierarchy("job"), 1)
+        assert expected in groups(by_likeness(many=many), 1)
 
 
 def test_numbers_that_are_names_lie_in_no_order():

@@ -195,11 +195,3 @@ def test_codes_for_no_answer_are_found_or_asked_about(
     assert {*first.columns["item"].get("marks", [])} == marks
     assert bool(first.columns["item"].get("values_question")) == is_asked
     assert first.config().source.table().rows > 0
-
-
-def test_one_word_among_ages_leaves_bands(tmp_path: Path) -> None:
-    frame = people(600)
-    frame.loc[np.random.default_rng(1).random(600) < 0.06, "age"] = "Unknown"
-    first = init(frame.drop(columns="weight"), tmp_path)
-    assert first.columns["age"]["ladder"] == "fitted"
-    assert "bands" in first.columns["age"]["why"]

@@ -3,7 +3,6 @@
 import gc
 import sys
 import tempfile
-from datetime import date
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,7 +27,6 @@ MARGINS: list[dict[str, int]] = [{"age": 0}, {"sex": 0}, {"age": 0, "sex": 0}]
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder for temporary files."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(folder))
@@ -84,7 +82,6 @@ def test_rows_are_in_no_file_with_a_name_and_go_with_the_table(tmp_path: Path, p
 
 
 def test_a_refusal_leaves_nothing_open(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of the rows, or where No file without a name is possible."""
     gc.collect()
     held = len(open_files())
     (tmp_path / "people.csv").write_text("age,sex,town\n31\n")
@@ -122,37 +119,7 @@ def test_values_come_back_whatever_is_in_them(tmp_path: Path, marks: str) -> Non
     assert dict(table.counts.cells()) == {(text,): 2 for text in texts}
 
 
-COLUMNS = pyarrow.table({
-    "text": ["b", "a", None, "it's", "", "c", "a\x1f"] * 6 + ["rare"],
-    "whole": [3, 1, 2, 3, None, 1, 7] * 6 + [99],
-    "real": [0.5, 0.1, 1.0, None, float("nan"), 2.0, 0.5] * 6 + [1e20],
-    "day": [date(2024, 1, 1), None, date(2023, 5, 6)] * 14 + [date(1800, 1, 1)],
-    "flag": [True, False, None] * 14 + [True],
-    "none": pyarrow.array([None] * 43, pyarrow.string()),
-})  # fmt: skip
-
-
-def test_rows_are_counted_alike_by_duckdb_and_in_memory(tmp_path: Path) -> None:
-    """Values of any type, null among them: as a frame; where one row less fits, margins are counted alike."""
-    attributes = {name: Attribute("quasi-identifier", missing="as a value") for name in COLUMNS.column_names}
-    whole = read_table(COLUMNS, attributes)
-    cells = dict(whole.base_counts.cells())
-    with duckdb.connect() as connection:
-        relation = read_table(connection.from_arrow(COLUMNS), attributes, memory=len(cells) * CELL)
-    pyarrow.parquet.write_table(COLUMNS, tmp_path / "people.parquet")
-    fitting = read_table(tmp_path / "people.parquet", attributes, memory=len(cells) * CELL)
-    for table in (relation, fitting):
-        assert table.out_of_core is None
-        assert dict(table.base_counts.cells()) == cells
-    pushed = read_table(tmp_path / "people.parquet", attributes, memory=(len(cells) - 1) * CELL)
-    assert pushed.out_of_core is not None
-    for names in (["text", "none"], ["real"], ["day", "flag"]):
-        mask = whole.domain.mask(dict.fromkeys(names, 0))
-        assert equal_cells([pushed.cube.table(mask), whole.cube.table(mask)])
-
-
 def test_a_spark_that_ended_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a Java machine without memory leaves is an error about a connection."""
     polars = pytest.importorskip("polars")
 
     def ended(*_: object, **__: object) -> None:

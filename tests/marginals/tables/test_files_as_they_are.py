@@ -160,9 +160,8 @@ def test_a_field_of_several_lines_is_a_value(tmp_path: Path) -> None:
     assert read_table(tmp_path / "people.csv", {"note": "sensitive"}).rows == 3
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_two_stray_quotes_never_swallow_rows_unseen(tmp_path: Path, seed: int) -> None:
-    """Wherever they stand: every row is read, or the file is refused."""
     rng = random.Random(seed)
     text = lines()
     for row in sorted(rng.sample(range(2, 62), 2)):
@@ -173,7 +172,7 @@ def test_two_stray_quotes_never_swallow_rows_unseen(tmp_path: Path, seed: int) -
         assert read_table(tmp_path / "people.csv", ROLES).rows == 60
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_any_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, seed: int) -> None:
     """Ends of lines of all kinds, blank lines and rows, quotes: of a row that begins with nothing, nothing is lost."""
     rng = random.Random(seed)

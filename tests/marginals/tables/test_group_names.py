@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from marginals import Attribute
-from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
+from marginals.tables.group_names import GroupNaming, NamedLevels
 from models import Hierarchy
 
 FITTED = Attribute("quasi-identifier", ladder="fitted")
@@ -108,20 +108,6 @@ def test_what_names_tell_to_occur_is_said() -> None:
     assert found.occurring == {"21-22 or missing": 1}
 
 
-def test_numbers_and_order_of_names_without_members_follow_from_the_counts() -> None:
-    """And not from which members come first by the alphabet."""
-    found = named([("b",), tuple("acefg"), tuple("dhijk"), ("z",)], [50, 20, 30, 40], 5)
-    assert [found.hierarchy.labels[1][code] for code in found.order] == ["b", "z", "other job", "other job 2"]
-    assert found.hierarchy.labels[1][found.hierarchy.parents[0][found.hierarchy.code("d", 0)]] == "other job"
-
-
-@pytest.mark.parametrize("counts", [[4, 9, 9], [9, 0, 4], [9, 9, [0, 0]]])
-def test_members_of_a_public_list_are_named_whether_they_have_rows_or_not(counts) -> None:
-    found = named([("F", "I"), ("S",), ("J", "K")], counts, 4, attribute=PUBLIC)
-    assert labels(found) == ["Asia", "F, I", "S"]
-    assert found.occurring == {}
-
-
 @pytest.mark.parametrize(
     ("values", "name", "occurring"),
     [
@@ -147,18 +133,3 @@ def test_values_of_a_domain_that_rows_decide_are_told_to_occur() -> None:
     for is_observed, told in ((False, {}), (True, {"21-22": 2})):
         naming = GroupNaming.of("age", FITTED, given, is_observed=is_observed)
         assert naming.named(ladder, 1, counts, 11).occurring == told
-
-
-def test_base_values_that_are_published_keep_their_labels() -> None:
-    ladder = Hierarchy.from_rows([("a", "g", "*"), ("b", "g", "*"), ("c", "h", "*")])
-    found = GroupNaming.of("job", FITTED, FITTED.hierarchy_of("abc")).named(ladder, 0, np.array([5, 5, 5]), 5)
-    assert found.hierarchy.labels == (("a", "b", "c"), ("a, b", "c"), ("*",))
-    assert found.occurring == {}
-
-
-def test_kept_names_stay_and_tell_of_no_value_that_it_occurs() -> None:
-    ladder = Hierarchy.flat(["other job", "clerk", "cook, driver"])
-    found = KeptNames().named(ladder, 0, np.array([1, 2, 3]), 2)
-    assert found.hierarchy == ladder
-    assert [ladder.labels[0][code] for code in found.order] == ["clerk", "cook, driver", "other job"]
-    assert found.occurring == {}

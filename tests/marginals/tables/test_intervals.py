@@ -241,7 +241,6 @@ def test_amounts_months_and_what_cannot_be_read(labels: list[str], where: str, b
 
 
 def counted_possible(release: Release, where: str) -> bool:
-    """Whether some label can meet a condition."""
     try:
         return release.count(where).upper >= 0
     except InputError:

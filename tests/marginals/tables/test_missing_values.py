@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, InputError, Policy, Table, publish, read_rows, read_table, verify
+from marginals import Attribute, InputError, Table, read_rows, read_table
 from models import Hierarchy
 from table_readers import CELL, handed_over
 
@@ -140,13 +140,6 @@ def test_tables_out_of_core_count_missing_values_too(way: str, tmp_path: Path) -
             plain.counts.rolled_up(margin).cells()
         )
     assert (pushed.missing, pushed.missing_in) == (plain.missing, plain.missing_in)
-
-
-def test_the_value_missing_is_published_generalized_and_verified(tmp_path: Path) -> None:
-    release = publish(read(people()), Policy(k_link=10, k_combinatorial=10, diversity="distinct:2")).release
-    release.write(tmp_path / "out")
-    assert verify(tmp_path / "out").ok
-    assert any("missing" in file.read_text() for file in (tmp_path / "out" / "marginals").iterdir())
 
 
 def test_rows_one_by_one_are_refused_where_missing_values_are_to_be_counted() -> None:

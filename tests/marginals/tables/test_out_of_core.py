@@ -105,13 +105,6 @@ def test_margins_that_are_asked_for_one_by_one(kind: str, tmp_path: Path) -> Non
         pushed.table(base)
 
 
-def test_one_question_brings_in_the_widest_table_that_surely_fits(tmp_path: Path) -> None:
-    table = read(lazily("parquet", tmp_path), cells=350).table
-    cube = table.cube
-    cube.table(cube.domain.mask({"illness": 0, "sex": 0}))
-    assert cube.holds(cube.domain.mask({"age": 0, "sex": 0, "illness": 0}))
-
-
 def test_what_needs_all_rows_says_so_and_what_nothing_satisfies_is_known_without(tmp_path: Path) -> None:
     table = read(lazily("parquet", tmp_path), cells=1600).table
     with pytest.raises(InputError, match=r"the 1600 that fit.*data\.memory"):

@@ -61,13 +61,6 @@ def test_the_table_is_that_of_its_codes(suffix: str, tmp_path: Path) -> None:
     assert source.columns() == tuple(PEOPLE)
 
 
-def test_narrow_numbers_have_their_own_shortest_text(tmp_path: Path) -> None:
-    path = tmp_path / "doses.dta"
-    pd.DataFrame({"dose": np.array([0.1, 2.5, 2], dtype=np.float32)}).to_stata(path, write_index=False)
-    table = read_table(path, {"dose": "quasi-identifier"})
-    assert {value for (value,), _ in table.base_counts.cells()} == {"0.1", "2.5", "2"}
-
-
 @pytest.mark.parametrize("suffix", [".dta", ".sav", ".zsav", ".sas7bdat", ".xlsx"])
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04 and no more", b"age,sex\n31,f\n", None])
 def test_what_is_no_such_file_or_cut_off_is_refused(suffix: str, content: bytes | None, tmp_path: Path) -> None:
@@ -94,13 +87,6 @@ def test_what_is_not_read_as_one_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text("age\n1\n")
     with pytest.raises(InputError, match="only CSV and Parquet"):
         read_table(tmp_path / "people.*", ROLES)
-
-
-def test_empty_sheets_rows_and_columns_do_not_count(tmp_path: Path) -> None:
-    with pd.ExcelWriter(tmp_path / "people.xlsx") as writer:
-        PEOPLE.to_excel(writer, sheet_name="people", index=False, startrow=2, startcol=1)
-        pd.DataFrame().to_excel(writer, sheet_name="empty", index=False)
-    assert dict(read_table(tmp_path / "people.xlsx", ROLES).base_counts.cells()) == CELLS
 
 
 @pytest.mark.parametrize("suffix", [".dta", ".sav", ".zsav", ".xlsx"])
@@ -173,7 +159,6 @@ def written(folder: Path, parts: Mapping[str, str | bytes]) -> Path:
 
 
 def read_workbook(path: Path, *columns: str) -> list[tuple[str, ...]]:
-    """The rows of a workbook, as a table has them."""
     attributes = {name: Attribute("quasi-identifier", missing="as a value") for name in columns or ("age",)}
     return sorted(cell for cell, count in read_table(path, attributes).counts.cells() for _ in range(count))
 
@@ -269,7 +254,6 @@ VALUES = [None, "", 1, 2.5, 1e300, -3, 0.1, 10**18, True, False, "x", " y ", "ä
 
 
 def test_durations_are_refused_by_name(tmp_path: Path) -> None:
-    """No two engines read them alike."""
     book = openpyxl.Workbook()
     book.active.append(["sex", "stay"])
     for hours in range(20, 40):

@@ -23,7 +23,6 @@ def pays(seed: int = 3) -> list[str]:
 
 
 def labels(texts: list[str], **said: object) -> tuple[str, ...]:
-    """The base values of the sensitive column, as a table has them."""
     attributes = {"sex": "quasi-identifier", "pay": Attribute("sensitive", **said)}  # type: ignore[arg-type]
     return marginals.read_table(people(texts), attributes, k=10).domain.hierarchy("pay").labels[0]
 
@@ -92,7 +91,6 @@ def test_bands_that_were_written_for_the_table_stay_when_it_grows() -> None:
 
 
 def test_a_part_has_the_groups_of_the_whole() -> None:
-    """Its own numbers would have others."""
     frame = people(sorted(pays(), key=int)).assign(sex=["f"] * 280 + ["m"] * 20)
     roles = {"sex": "quasi-identifier", "pay": "sensitive"}
     part = marginals.read_table(frame, roles, k=2, where=marginals.Part("sex == 'm'"))

@@ -20,7 +20,6 @@ NO_VALUE = ["", "?"]
 
 
 def people(rows: int = 40, seed: int = 2) -> pd.DataFrame:
-    """Some rows lack a value, in every part of the table."""
     rng = np.random.default_rng(seed)
     return pd.DataFrame(
         {

@@ -8,13 +8,12 @@ from functools import cache
 from itertools import permutations
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marginals import Attribute, InputError, Table, read_table
+from marginals import Attribute, InputError, read_table
 
 UNITS = ("day", "month", "quarter", "year", "decade")
 BANDS = Attribute("quasi-identifier", intervals=[0.5])
@@ -24,7 +23,6 @@ NOT_NUMBERS = ("", " ", "-", ".", "1.2.3", "1,5", "1,00", "1 00", "1,23,45", "0,
 
 
 def number_text(text: str, decimal: str = ".") -> str | None:
-    """The number that a text is in a column of bands."""
     return BANDS.base_value(text, BANDS.numbers([text], decimal))
 
 
@@ -63,30 +61,6 @@ def test_what_is_no_number(text: str, decimal: str) -> None:
     assert number_text(text, decimal) is None
 
 
-def people(rows: int = 600) -> pd.DataFrame:
-    rng = np.random.default_rng(3)
-    bmi = np.clip(np.round(rng.normal(25, 2, rows), 1), 21, 28.4)
-    return pd.DataFrame({"bmi": bmi, "age": rng.integers(20, 60, rows).astype(float)})
-
-
-NUMBERS: dict[str, Attribute | str] = {
-    "bmi": Attribute("quasi-identifier", intervals=[0.5, 2.5, 5], start=18.5),
-    "age": Attribute("quasi-identifier", intervals=[5, 10]),
-}
-
-
-def assert_same(found: Table, expected: Table) -> None:
-    assert found.domain == expected.domain
-    assert dict(found.base_counts.cells()) == dict(expected.base_counts.cells())
-
-
-def test_narrow_numbers_and_exact_ones_are_the_same() -> None:
-    expected = read_table(people(), NUMBERS)
-    assert_same(read_table(people().astype({"bmi": np.float32}), NUMBERS), expected)
-    exact = people().assign(bmi=[Decimal(str(value)).quantize(Decimal("0.001")) for value in people()["bmi"]])
-    assert_same(read_table(exact, NUMBERS), expected)
-
-
 def test_the_noise_of_floating_point_is_in_no_label() -> None:
     frame = pd.DataFrame({"dose": [0.1 + 0.2, 0.3, 0.7, 0.1 * 3, 0.8 - 0.1]})
     table = read_table(frame, {"dose": Attribute("quasi-identifier", intervals=[0.1, 1])})
@@ -113,7 +87,6 @@ def test_what_is_no_date_is_refused_with_its_row(text: str) -> None:
 
 @cache
 def days_of(label: str) -> frozenset[date]:
-    """The days that a label stands for, as a reader takes it."""
     if "W" in label:
         monday = date.fromisocalendar(int(label[:4]), int(label[-2:]), 1)
         return frozenset(monday + timedelta(n) for n in range(7))

@@ -23,7 +23,6 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def visitor(browser: Any, scheme: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
-    """Somebody at the window of that folder."""
     with served(folder / "release.toml", monkeypatch) as address:
         page = browser.new_page(color_scheme=scheme, bypass_csp=True)
         yield Visitor.entering(page, address)
@@ -63,7 +62,6 @@ def test_pages_while_the_table_is_counted(visitor: Visitor, monkeypatch: pytest.
 
 @SCHEMES
 def test_pages_while_something_is_at_work(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A search that never ends, until it is stopped."""
     never_end(monkeypatch)
     visitor.goto("/search")
     visitor.send("/search")

@@ -22,8 +22,6 @@ def census(folder: Path) -> Path:
 
 
 def public(name: str) -> Callable[[Path], Path]:
-    """A public table, copied to a folder of its own."""
-
     def copied(folder: Path) -> Path:
         source = data_folder() / name / f"{name}.csv"
         if not source.is_file():

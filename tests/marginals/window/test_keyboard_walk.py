@@ -57,7 +57,6 @@ class Typist:
         raise AssertionError(f"{name} is not reached, but {passed}")
 
     def press(self, name: str, key: str = "Enter") -> None:
-        """Go to what has a name and press a key."""
         self.reach(name)
         self.page.keyboard.press(key)
 

@@ -96,7 +96,6 @@ def test_bands_are_cut(browser: Browser) -> None:
 
 
 def group(browser: Browser, level: int, values: list[str], name: str) -> str:
-    """Put values of a level of town into a group."""
     answer = browser.send("/levels/group", {"attribute": "town", "level": str(level), "value": values, "group": name})
     browser.window.counting.table(20)
     return answer
@@ -261,13 +260,6 @@ def test_two_tabs_each_change_a_column_and_both_changes_stay(browser: Browser) -
     assert said in answer.get_data(as_text=True)
 
 
-def test_none_is_not_said_of_a_column_that_another_tab_makes_sensitive_meanwhile(browser: Browser) -> None:
-    fields = browser.fields_of(browser.page("/table"), "/table/roles")
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.post("/table/roles", {**fields, **SENSITIVE}).status_code == 200
-    assert browser.window.config().policy.diversity == {"disease": "none"}
-
-
 def test_an_answer_moves_the_columns_and_takes_the_question_away(browser: Browser) -> None:
     path = browser.window.file.path
     asked = "# Guessed: 2 categories.\n# Asked: the name says\n#   nothing.\n"
@@ -353,17 +345,6 @@ def test_a_table_that_cannot_be_read_is_said_on_each_page(tmp_path: Path, table:
         assert problem_of(browser.page("/levels"))
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,a\n1,2\n", b"x\n"], ids=range(4))
-def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "people.csv").write_bytes(content)
-    with browsing(tmp_path / "people.csv") as browser:
-        browser.post("/table/begin")
-        page = browser.until("/table", "said problem")
-        assert problem_of(page)
-        assert "Traceback" not in page
-        assert not (tmp_path / "release.toml").exists()
-
-
 def protection(page: str) -> str:
     """What stands at the top of a page about who is not protected."""
     found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
@@ -380,15 +361,6 @@ def test_each_page_offers_a_demand_where_none_is(browser: Browser, path: str) ->
     browser.post("/policy/choice", {"choice": "public"})
     assert browser.window.config().policy.diversity == "public"
     assert not protection(browser.page(path))
-
-
-def test_what_is_exposed_on_purpose_is_said_and_can_be_protected(browser: Browser) -> None:
-    browser.change("/policy", "/policy", {"diversity:disease": "none"})
-    assert browser.window.config().policy.diversity == "none"
-    assert "Nothing changed." in browser.change("/policy", "/policy")
-    assert "on purpose" in protection(browser.page("/publish"))
-    browser.post("/policy/choice", {"choice": "strict"})
-    assert browser.window.config().policy.diversity == "strict"
 
 
 def harm_config(folder: Path) -> Path:
@@ -504,27 +476,3 @@ def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) ->
             assert (f"{small:,} of {len(counts):,} " if small else f"All {len(counts):,} ") in shown[1]
         assert told in shown[1]
     assert page.index("<h2>Public file</h2>") < page.index('<details id="fine" class="advanced" open>')
-
-
-def test_a_first_config_is_the_public_file_and_a_preset_takes_the_comments_of_what_it_removes(tmp_path: Path) -> None:
-    write_config(tmp_path).unlink()
-    assert run_init(tmp_path / "people.csv").exit_code == 0
-    with browsing(tmp_path / "release.toml") as browser:
-        browser.window.counting.table(20)
-        page = browser.page("/policy")
-        assert is_in_force("public", page)
-        assert '<details id="fine" class="advanced">' in page
-        browser.post("/policy/preset", {"preset": "more-pairs"})
-        assert "leave room for at" not in browser.window.file.text
-
-
-def test_comments_stay_where_a_choice_writes_another_demand(tmp_path: Path) -> None:
-    config = write_config(tmp_path)
-    config.write_text(CONFIG.replace('diversity = "entropy:2"', '# mine\ndiversity = "research"  # why'))
-    with browsing(config) as browser:
-        browser.window.counting.table(20)
-        browser.post("/policy/choice", {"choice": "public"})
-        text = config.read_text()
-    assert "research" not in text
-    assert "# mine\n" in text
-    assert "# why" in text

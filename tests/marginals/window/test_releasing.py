@@ -253,24 +253,7 @@ def test_a_title_is_that_of_the_release_which_says_if_its_policy_or_table_is_you
         assert re.search(rf"{', '.join(names)} (was|were) saved after it was written", browser.page("/publish"))
 
 
-def test_a_column_that_becomes_sensitive_is_published_with_the_demand_that_is_proposed(browser: Browser) -> None:
-    browser.window.file.path.write_text(CONFIG.replace('diversity = "entropy:2"', "").replace("sensitive", "ignored"))
-    browser.change("/table", "/table/roles", {"role:disease": "sensitive"})
-    browser.post("/search", {})
-    refused = browser.until("/search", "no diversity is demanded")
-    assert f'<a href="/{PLACE}/policy">Choose a policy</a>.</li>' in refused
-    assert "Nothing is demanded of disease" in browser.page("/publish")
-    assert "Nothing is demanded of disease" in browser.until("/policy", "diversity:disease")
-    browser.change("/policy", "/policy")
-    assert browser.window.config().policy.diversity == "public"
-    assert "Nothing is demanded" not in browser.page("/policy")
-    browser.post("/search", {})
-    browser.until("/search", "Found: ")
-    assert "disease" in browser.page("/publish")
-
-
 def step_states(page: str) -> dict[str, str]:
-    """The state of each step that a page says."""
     return dict(re.findall(r'<a href="[^"]*/(\w+)"(?: aria-current="page")? class="(\w+)" title="[^"]*">', page))
 
 
@@ -321,7 +304,6 @@ def test_each_step_says_whether_it_is_done_or_must_be_done_again(browser: Browse
 
 @pytest.mark.parametrize("umask", [0o022, 0o000], ids="{:03o}".format)
 def test_all_but_a_release_is_for_the_owner_alone(tmp_path: Path, umask: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also in folders that were there."""
     config = write_config(tmp_path)
     for folder in (".marginals-window", "hierarchies"):
         (tmp_path / folder).mkdir()

@@ -76,7 +76,6 @@ class Walk:
     done: list[str] = field(default_factory=list)
 
     def send(self, data: st.DataObject) -> None:
-        """Send a form of a page, with some of what it offers."""
         page = data.draw(st.sampled_from(["/table", "/policy", "/policy", "/search", "/levels", "/publish"]))
         unwanted = re.compile(r"/(stop|publish.*|search|search/frontier|levels.*|text|table/unit)$")
         forms = [f for f in Form.all_of(self.page(page)) if not unwanted.search(f.action)]
@@ -171,7 +170,6 @@ def test_no_walk_ends_in_a_sensitive_column_without_a_demand(diversity: str, dat
 
 
 def test_a_column_without_a_demand_is_found(tmp_path: Path) -> None:
-    """What the walks look for can be seen where it is there."""
     table = marginals.read_table(
         write_table(tmp_path), {"age": marginals.Attribute("quasi-identifier"), "ill": marginals.Attribute("sensitive")}
     )
@@ -203,7 +201,6 @@ def test_none_is_said_of_a_column_and_not_of_one_that_becomes_sensitive_later() 
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_init_writes_no_config_that_publishes_a_sensitive_column_without_a_demand(data: st.DataObject) -> None:
-    """Whatever it guesses, and whatever roles are given beside or after it."""
     names = ["age", "salary", "diagnosis", "religion", "town"]
     kinds = [["a", "b"], ["a", "b", "c", "d"], ["only"], [str(number) for number in range(30)]]
     rng = np.random.default_rng(data.draw(st.integers(0, 9)))

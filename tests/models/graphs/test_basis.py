@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, joint_array, lifted
-from models import (
-    Basis,
-    Domain,
-    Hierarchy,
-    InteractionGraph,
-    JunctionTree,
-    Margin,
-    NotDecomposableError,
-    basis_of,
-)
+from models import Basis, Domain, Hierarchy, InteractionGraph, JunctionTree, Margin, NotDecomposableError, basis_of
 from models.graphs.basis import NOT_ASKED, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
@@ -27,7 +18,6 @@ from strategies import SHAPE_DOMAIN, SHAPES, decomposable_collections, domains
 
 
 def over_base_cells(q, domain, mask):
-    """The probability of the coarser cell that each base cell lies in."""
     for axis, (hierarchy, level) in enumerate(zip(domain.hierarchies, domain.levels(mask).values())):
         lift = hierarchy.lift(0, level)
         together = (lift[:, None] == lift).astype(float)
@@ -79,18 +69,13 @@ def drawn_groups(domain: Domain, rng: np.random.Generator) -> Groups:
     }
 
 
-def finest(domain: Domain, margins: list[Margin]) -> dict[str, int]:
-    return {a: min([m[a] for m in margins if a in m], default=h.height) for a, h in domain.items()}
-
-
 def asked_of(domain: Domain, margins: list[Margin], groups: Groups) -> dict[str, Distinction]:
-    levels = finest(domain, margins)
+    levels = {a: min([m[a] for m in margins if a in m], default=h.height) for a, h in domain.items()}
     made = {a: Distinction.of_groups(domain.hierarchy(a), levels[a], own) for a, own in groups.items()}
     return {a: distinction for a, distinction in made.items() if distinction}
 
 
 def asked_cells(domain: Domain, groups: Groups) -> list[NDArray[np.bool_]]:
-    """For each combination of groups the base cells that it means."""
     grids = dict(zip(domain.attributes, np.indices([h.size(0) for h in domain.hierarchies])))
     numbers = [sorted(set(own[own >= 0].tolist())) for own in groups.values()]
     everything = np.ones([h.size(0) for h in domain.hierarchies], dtype=np.bool_)
@@ -164,10 +149,6 @@ def is_independent(joint: Array, domain: Domain, groups: Groups, pair: tuple[str
     return bool(np.abs(counts / outer - 1).max() < 1e-10)
 
 
-def asks(own: NDArray[np.intp]) -> bool:
-    return bool((own >= 0).any()) and len(set(np.maximum(own, NOT_ASKED).tolist())) > 1
-
-
 @settings(max_examples=400)
 @given(domains(max_cells=120), st.integers(0, 2**32 - 1))
 def test_a_published_answer_follows_by_the_equations_of_the_marginals_and_no_other_does(
@@ -191,7 +172,8 @@ def test_assumed_is_what_the_maximum_entropy_joint_makes_independent_or_even_for
 ) -> None:
     rng = np.random.default_rng(seed)
     margins, groups = drawn_margins(domain, rng), drawn_groups(domain, rng)
-    groups = {a: own for a, own in groups.items() if asks(own)}
+    is_asked = {a: (own >= 0).any() and len({*np.maximum(own, NOT_ASKED).tolist()}) > 1 for a, own in groups.items()}
+    groups = {a: own for a, own in groups.items() if is_asked[a]}
     joint = generic_joint(domain, margins, rng)
     alone = [(a,) for a in groups if is_uniform(joint, domain, groups, a)]
     others = [a for a in groups if (a,) not in alone]
@@ -219,22 +201,7 @@ def test_three_attributes_by_twos_do_not_interact_all_three() -> None:
     assert np.abs(logs).max() < 1e-10
 
 
-ODD = np.array([1, 0, 1, 0])
 AGES = Hierarchy.from_rows([("1", "1-2", "*"), ("2", "1-2", "*"), ("3", "3-4", "*"), ("4", "3-4", "*")])
-
-
-@pytest.mark.parametrize(
-    ("groups", "finest", "settled", "told"),
-    [
-        (ODD, 1, 0, 0),  # tables of 1-2 and 3-4 say nothing of odd ages
-        (ODD, 0, 0, 1),  # unless single years are published somewhere
-        (np.array([1, 0, 0, 0]), 1, 0, 1),
-        (np.array([0, 1, -1, -1]), 1, 0, 0),  # 1 against 2, when 3 and 4 are left out
-        (np.array([0, 0, -1, -1]), 1, 1, 1),
-    ],
-)
-def test_how_fine_a_table_must_be(groups: NDArray[np.intp], finest: int, settled: int, told: int) -> None:
-    assert Distinction.of_groups(AGES, finest, groups) == Distinction(settled, told)
 
 
 def test_what_asks_nothing_needs_no_table() -> None:

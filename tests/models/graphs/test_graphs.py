@@ -1,6 +1,5 @@
 """Interaction graphs are those of networkx, moves lead to valid collections, junction trees are there or refused."""
 
-from collections import Counter
 from functools import reduce
 from itertools import combinations, permutations
 from operator import or_
@@ -44,10 +43,6 @@ PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(VERTEX_COU
 """Attributes without generalizations: vertex i is all there is of attribute i, so that any graph can be drawn."""
 
 CYCLES = [[(i, (i + 1) % n) for i in range(n)] for n in range(3, VERTEX_COUNT + 1)]
-
-
-def _graph(edges, vertices=()):
-    return InteractionGraph.of(PLAIN, [*(1 << v for v in vertices), *(1 << a | 1 << b for a, b in edges)])
 
 
 @st.composite
@@ -94,7 +89,7 @@ def test_two_induced_attributes_are_adjacent_exactly_when_a_margin_shows_both(da
 
 @given(networks(), st.sets(st.integers(0, VERTEX_COUNT - 1)))
 def test_a_separator_cuts_exactly_the_pairs_that_no_path_joins_without_it(network, separator):
-    graph = _graph(network.edges, network)
+    graph = InteractionGraph.of(PLAIN, [*(1 << v for v in network), *(1 << a | 1 << b for a, b in network.edges)])
     rest = network.subgraph(set(network) - separator)
     for first, second in combinations(rest, 2):
         assert graph.separates(_mask(separator), first, second) != nx.has_path(rest, first, second)
@@ -102,30 +97,6 @@ def test_a_separator_cuts_exactly_the_pairs_that_no_path_joins_without_it(networ
         if end in separator:
             assert graph.separates(_mask(separator), end, other)
             assert graph.separates(_mask(separator), other, end)
-
-
-@given(networks(), st.data())
-def test_the_parts_of_a_graph_are_those_of_networkx_as_it_grows(network, data):
-    graph = _graph(network.edges, network.nodes)
-    for _ in range(data.draw(st.integers(0, 4), label="changes")):
-        absent = [vertex for vertex in range(VERTEX_COUNT) if vertex not in network]
-        apart = list(nx.non_edges(network))
-        if absent and (not apart or data.draw(st.booleans())):
-            vertex = data.draw(st.sampled_from(absent))
-            others = data.draw(st.sets(st.sampled_from(sorted(network)))) if network else set()
-            network.add_node(vertex)
-            network.add_edges_from((vertex, other) for other in others)
-            graph = graph.with_edges(vertex, _mask(others))
-        elif apart:
-            pair = data.draw(st.sampled_from(sorted(apart)))
-            network.add_edge(*pair)
-            graph = AddEdge(*pair).apply(graph)
-        else:
-            break
-        for one, other in permutations(network, 2):
-            assert graph.separates(0, one, other) == (not nx.has_path(network, one, other))
-    connected = {vertex: _mask(part) for part in nx.connected_components(network) for vertex in part}
-    assert graph.parts == tuple(connected.get(vertex, 0) for vertex in range(VERTEX_COUNT))
 
 
 def steps(domain):
@@ -169,7 +140,6 @@ def changed(move, domain, graph):
 
 
 def conceivable(domain):
-    """Every addition or removal of a single vertex or edge."""
     count = domain.vertex_count
     yield from (kind(v) for kind in (AddVertex, RemoveVertex) for v in range(count))
     yield from (kind(v, w) for kind in (AddEdge, RemoveEdge) for v, w in combinations(range(count), 2))
@@ -177,7 +147,6 @@ def conceivable(domain):
 
 @st.composite
 def graphs(draw):
-    """The interaction graph of a valid decomposable collection."""
     domain = draw(domains())
     return InteractionGraph.of(domain, draw(decomposable_masks(domain)))
 
@@ -199,20 +168,7 @@ def test_a_move_is_allowed_exactly_where_it_leads_to_a_valid_decomposable_collec
             assert nx.utils.graphs_equal(network(move.apply(graph)), after)
 
 
-def test_moves_are_described_in_levels():
-    domain = Domain.of({"age": Hierarchy.from_intervals(["3"], [5, 10]), "sex": Hierarchy.flat(["f", "m"])})
-    graph = InteractionGraph.of(domain, [domain.mask({"age": 1}), domain.mask({"sex": 0})])
-    last_of_age, sex = 2, 3
-    assert describe(AddVertex(last_of_age), graph) == "show age at level 0"
-    assert describe(RemoveVertex(sex), graph) == "stop showing sex at level 0"
-    assert describe(AddEdge(0, sex), graph) == "show age at level 2 with sex at level 0"
-    assert describe(RemoveEdge(1, sex), graph) == "stop showing age at level 1 with sex at level 0"
-
-
 # Junction trees and collections: running intersection, and refusal exactly where there is no junction tree.
-
-
-SEVEN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(7)})
 
 
 def _is_decomposable(masks):
@@ -268,12 +224,6 @@ def test_collections_are_refused_exactly_when_they_are_not_decomposable(data):
     _assert_has_a_junction_tree_or_is_refused(domain, masks)
 
 
-@given(st.lists(st.sets(st.integers(0, 6), min_size=1, max_size=3), max_size=9))
-def test_collections_of_small_margins_are_refused_exactly_when_they_are_not_decomposable(sets):
-    """Long cycles come up among pairs and triangles of seven vertices."""
-    _assert_has_a_junction_tree_or_is_refused(SEVEN, [sum(1 << vertex for vertex in vertices) for vertices in sets])
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_shape_has_a_junction_tree_or_is_refused(shape):
     masks = list(map(SHAPE_DOMAIN.mask, SHAPES[shape]))
@@ -287,37 +237,6 @@ def test_every_shape_has_a_junction_tree_or_is_refused(shape):
     else:
         with pytest.raises(NotDecomposableError):
             _ = collection.junction_tree
-
-
-@given(st.data())
-def test_the_separators_are_those_of_a_maximum_spanning_tree(data):
-    """Any junction tree has the same separators, each as many times (Lauritzen, Graphical Models, 2.1.3)."""
-    domain = data.draw(domains())
-    masks = data.draw(decomposable_masks(domain))
-    tree = JunctionTree.of(domain, masks)
-    inside = [mask & domain.mask(data.draw(margins(domain))) for mask in masks]
-    again = data.draw(st.permutations([*masks, *masks, *inside, 0]))
-    assert JunctionTree.of(domain, again) == tree, "order, repetition and contained margins change nothing"
-    overlaps = nx.Graph()
-    overlaps.add_nodes_from(tree.cliques)
-    overlaps.add_edges_from((a, b, {"weight": (a & b).bit_count()}) for a, b in combinations(tree.cliques, 2) if a & b)
-    spanning = nx.maximum_spanning_tree(overlaps)
-    assert Counter(a & b for a, b in spanning.edges) == Counter(s for s in tree.separators if s)
-
-
-@given(st.data())
-def test_the_cliques_that_hold_some_vertices_form_a_junction_tree(data):
-    domain = data.draw(domains())
-    tree = JunctionTree.of(domain, data.draw(decomposable_masks(domain)))
-    vertices = domain.mask(data.draw(margins(domain)))
-    part = tree.containing(vertices)
-    holding = [clique for clique in tree.cliques if clique & vertices == vertices]
-    assert list(part.cliques) == holding
-    _assert_is_junction_tree(part)
-    if vertices and holding:
-        assert part.parents.count(-1) == 1, "the cliques that share a vertex are connected"
-    if not vertices:
-        assert part == tree
 
 
 @given(st.data())

@@ -46,7 +46,6 @@ def _base(cube):
 
 
 def _joint(collection):
-    """The closed form laid out over all base cells."""
     shape = [hierarchy.size(0) for hierarchy in collection.domain.hierarchies]
     return np.exp(MaximumEntropy(collection).log_probability(base_cells(collection.domain))).reshape(shape)
 
@@ -269,7 +268,6 @@ def design_of(masks, dense):
 
 
 def fitted(table, masks):
-    """The model with these cliques, by the names of a frame's columns."""
     frame = pd.DataFrame(dict(zip(table.attributes, table.codes))).assign(n=table.counts)
     return marginals.selection.fit_model(frame, [tuple(table.domain.margin(mask)) for mask in masks], "n")
 

@@ -25,14 +25,12 @@ from models import (
 
 
 def rows_of(collection: Collection, seed: int = 0, seconds: float = 20.0) -> dict[str, np.ndarray] | None:
-    """What is found in so many seconds of the processor."""
     return possible_table(collection, seed, Deadline.after(seconds, time.process_time))
 
 
 def counts_of(
     collection: Collection, rows: dict[str, np.ndarray], table: ContingencyTable
 ) -> dict[tuple[int, ...], int]:
-    """The counts of a margin among rows at the finest published levels."""
     hierarchy, finest = collection.domain.hierarchy, collection.finest_levels
     columns = (hierarchy(a).lift(finest[a], level)[rows[a]].tolist() for a, level in table.margin.items())
     return Counter(zip(*columns))
@@ -133,31 +131,6 @@ def test_the_same_counts_and_seed_give_the_same_table_everywhere() -> None:
         assert bytes_of[0] == bytes_of[1]
         digests.add(hashlib.sha256(bytes_of[0]).hexdigest()[:12])
     assert digests == {"21dabba29800", "46f3975bdb29"}
-
-
-def test_a_search_begins_with_all_counts_of_a_junction_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the margins of the most attributes, where these have one: whatever pairs stand beside them."""
-    begun = list[list[np.ndarray]]()
-    monkeypatch.setattr(
-        "models.inference.possible_tables._Search.mend", lambda search, *_: bool(begun.append(search.codes))
-    )
-    rng, seen = np.random.default_rng(2), 0
-    for _ in range(400):
-        collection = random_collection(rng)
-        names = [name for name in collection.domain.attributes if collection.shows(name)]
-        triples = Collection.of(
-            collection.cube, [mask for mask in collection.masks if len([*collection.domain.places(mask)]) == 3]
-        )
-        if (
-            not triples.is_decomposable
-            or not collection.cube.total
-            or collection.finest_levels != triples.finest_levels
-        ):
-            continue
-        seen += len(collection.masks) > len(triples.masks)
-        assert possible_table(collection) is None
-        assert has_every_count(triples, dict(zip(names, begun[-1])))
-    assert seen > 20
 
 
 def test_what_a_search_takes_for_found_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -102,7 +102,6 @@ MANY = 10_000
 
 
 def altered(rng: np.random.Generator, published: LabelledTables) -> LabelledTables:
-    """One to three counts moved by one to three."""
     tables = [(attributes, list(cells)) for attributes, cells in published.tables]
     for _ in range(rng.integers(1, 4)):
         _, cells = tables[rng.integers(len(tables))]
@@ -212,23 +211,6 @@ def test_a_table_whose_total_is_not_the_sum_of_its_cells() -> None:
     two_steps_above = {(1, 1): (1, 1), (1, 2): (2, 2), (2, 1): (3, 3), (2, 2): (4, 4), (3, 3): (12, 12)}
     (found,) = disagreements(linked_tables([IntervalTable.of("t", ["sex", "age"], two_steps_above)], [SEX, AGE]))
     assert found.gap == 2
-
-
-def test_three_tables_of_which_no_two_disagree() -> None:
-    """No 2 x 2 x 2 table has these margins: whoever is equal in the first two pairs is equal in the third."""
-    home = Classification("home", ("town", "country"))
-    equal = {(1, 1): (5, 5), (1, 2): (0, 0), (2, 1): (0, 0), (2, 2): (5, 5)}
-    unequal = {(1, 1): (1, 1), (1, 2): (4, 4), (2, 1): (4, 4), (2, 2): (1, 1)}
-    tables = [
-        IntervalTable.of("sex by age", ["sex", "age"], equal),
-        IntervalTable.of("total", [], {(): (10, 10)}),
-        IntervalTable.of("age by home", ["age", "home"], equal),
-        IntervalTable.of("sex by home", ["sex", "home"], unequal),
-    ]
-    linked = linked_tables(tables, [SEX, AGE, home])
-    assert disagreements(linked) == []
-    with pytest.raises(ContradictionError):
-        proven_bounds(linked)
 
 
 AREA = Classification("area", ("Aurora", "Boone"))

@@ -38,7 +38,6 @@ from models import (
     SelectionError,
     TooManyCellsError,
     allowed_moves,
-    exact,
     forward,
     vertices_of,
     with_bound,
@@ -173,24 +172,6 @@ def test_the_default_search_proves_the_best_collection_of_a_small_lattice(proble
     assert (first.cliques, first.evaluated) == (again.cliques, again.evaluated)
     assert problem.constraint(first.cliques, 0) is None
     assert first.value == pytest.approx(problem.value(problem.position(first.cliques)))
-
-
-def steps_that_pay_late() -> DataCube:
-    """Two attributes of which the coarse steps tell nothing of each other and the fine ones are the same."""
-    fours = Hierarchy.from_rows([(str(v), "ab"[v // 2], "*") for v in range(4)])
-    return DataCube(
-        [of_rows(Domain.of({"x": fours, "y": fours}), [[0, 0], [1, 2], [2, 3], [3, 1]] * 50)], parameters=interactions
-    )
-
-
-def test_where_a_coarse_step_costs_more_than_it_gains_a_search_by_the_price_ends_and_others_go_on() -> None:
-    cube = steps_that_pay_late()
-    problem = Problem(cube, objective=PenalizedDivergence(1 / 400), required=cube.domain.attribute_masks)
-    best = exact(problem, never)
-    assert best.optimal
-    by_price = forward(problem, never)
-    assert by_price.value > best.value + 1, "log 4 nats are left"
-    assert auto(problem, never).value == pytest.approx(best.value)
 
 
 def associated(rows: int, seed: int) -> DataCube:

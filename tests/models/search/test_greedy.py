@@ -16,11 +16,8 @@ from models import (
     AddVertex,
     Collection,
     DataCube,
-    Domain,
-    Hierarchy,
     InteractionGraph,
     LikelihoodRatio,
-    MarginLimits,
     MaximumEntropy,
     NotDecomposableError,
     PenalizedDivergence,
@@ -54,10 +51,6 @@ from strategies import (
 backward = STRATEGIES["backward"]
 
 
-def greedy(cube, start, constraint, stop):
-    return forward(Problem(cube, constraint, required=tuple(start)), stop)
-
-
 @st.composite
 def starts(draw):
     """A cube over few cells, and a valid decomposable collection to start from, often an empty one."""
@@ -87,7 +80,6 @@ class Limits:
 
 @st.composite
 def limited_starts(draw):
-    """A start, and limits that allow it."""
     cube, start = draw(starts())
     sizes = [cube.domain.size(cube.domain.margin(mask)) for mask in start]
     cells = max([*sizes, draw(st.integers(1, 60))])
@@ -118,7 +110,7 @@ def adding_moves(graph):
 def test_every_step_is_the_one_that_lowers_the_divergence_most(drawn):
     """Among all allowed moves valued anew, though the search values again only what a move touched."""
     cube, start = drawn
-    result = greedy(cube, start, Unconstrained(), never)
+    result = forward(Problem(cube, Unconstrained(), required=tuple(start)), never)
     for step, graph in zip(result.steps, replayed(cube, start, result)):
         best = min(divergence(cube, maximal_cliques(move.apply(graph))) for move in adding_moves(graph))
         assert step.after == pytest.approx(best, abs=1e-9)
@@ -154,19 +146,6 @@ def test_backward_search_loses_nothing_when_it_is_told_to_stop():
     assert all(later.kl_divergence <= sooner.kl_divergence for sooner, later in pairwise(results))
     assert {result.cliques for result in results} == {(), (base,)}
     assert backward(problem, never).cliques == (base,)
-
-
-def test_backward_search_shows_again_what_it_took_away():
-    """Nothing may be shown with c. On the way from the base table c goes with its margins, and comes back by itself."""
-    domain = flat_domain(a=2, b=2, c=2)
-    cube = DataCube([filled(domain, [50, 5, 6, 30, 7, 45, 40, 3])])
-    pair, alone = domain.mask({"a": 0, "b": 0}), domain.mask({"c": 0})
-
-    def apart(cliques, _):
-        joined = any(clique & alone and clique != alone for clique in cliques)
-        return Refusal("c with others", RefusalScope.LONGER) if joined else None
-
-    assert set(backward(Problem(cube, apart), never).cliques) == {pair, alone}
 
 
 def test_a_gain_by_taking_away_is_not_taken_where_what_is_left_is_refused():
@@ -283,7 +262,6 @@ def limited(draw):
 
 
 def is_within(domain, limit, cliques):
-    """By the definitions, margin by margin."""
     margins = [domain.margin(clique) for clique in cliques]
     return (
         all(limit.max_attributes is None or len(margin) <= limit.max_attributes for margin in margins)
@@ -307,30 +285,6 @@ def test_a_collection_is_allowed_exactly_within_the_limits(drawn):
             assert refusal.scope is (RefusalScope.LONGER if crosses else RefusalScope.FINER)
             follows = goes_on_from if crosses else is_finer
             assert all(limit(more, 0) for more in collections if follows(more, cliques))
-
-
-@pytest.mark.parametrize(
-    ("limit", "reason"),
-    [
-        ({"max_cells": 8}, "a margin of more than 8 cells"),
-        ({"max_attributes": 1}, "a margin of more than 1 attributes"),
-        ({"withheld": (1,)}, "a margin that shows a:1, which is to be withheld"),
-    ],
-)
-def test_a_refusal_says_which_limit(limit, reason):
-    nested = Hierarchy.from_rows([("u", "w", "*"), ("v", "w", "*"), ("x", "x", "*")])
-    domain = Domain.of({"a": nested, "b": Hierarchy.flat("xyz")})
-    base, one, asked = domain.mask({"a": 0, "b": 0}), domain.mask({"b": 0}), []
-
-    def other(cliques, new):
-        asked.append((cliques, new))
-        return Refusal("other", RefusalScope.ITSELF)
-
-    before_another = MarginLimits(domain, **limit, then=other)
-    assert before_another([base], base) == (reason, RefusalScope.FINER)
-    assert asked == []
-    assert before_another([one], one) == Refusal("other", RefusalScope.ITSELF), "what they let pass is handed on"
-    assert asked == [([one], one)]
 
 
 @settings(max_examples=60)
