@@ -93,7 +93,7 @@ class Truth:
         """A table, published as the head of this file says."""
         with tempfile.TemporaryDirectory() as folder:
             config = Path(folder) / "release.toml"
-            config.write_text(initial_config(path, config).text, encoding="utf-8")
+            initial_config(path, config).write(config)
             read = read_config(config)
             table = read.read_table()
             policy = replace(read.policy, base="none", strategy="both", register=False, time_limit=SECONDS)

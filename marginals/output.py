@@ -1,7 +1,7 @@
 """Files that a command may write, known before its work begins, and that harm nothing.
 
 Such a file is no input of the command, and would not be read with its inputs the next time. It lies in no release, and its
-folder takes it. What is there already is a question of its own.
+folder takes it. What is there already is a question of its own, `refuse_to_replace`.
 """
 
 import os
@@ -54,8 +54,8 @@ class OutputFile:
 
     def refuse_to_replace(self) -> None:
         """Raise InputError where a file is there already."""
-        if not self.is_device and os.path.lexists(self.path):
-            raise InputError(f"{self.path} is there already; choose another name, or replace it with --force")
+        if not self.is_device:
+            refuse_to_replace(self.path)
 
     def write(self, content: bytes) -> None:
         """Make it a file of this content, whole or not at all. Raises InputError where it cannot be written."""
@@ -91,6 +91,12 @@ def keep_apart(path: Path, reads: tuple[Path, ...]) -> None:
     for folder in place.parents:
         if holds_bundle(folder):
             raise InputError(f"{path} lies in the release {folder}, whose files belong together; choose another place")
+
+
+def refuse_to_replace(path: Path) -> None:
+    """Raise InputError where a file is there already."""
+    if os.path.lexists(path):
+        raise InputError(f"{path} is there already; choose another name, or replace it with --force")
 
 
 def require_place(path: Path, folder: Path) -> None:

@@ -31,7 +31,6 @@ from marginals.commands.releases import FAILED, hand_over, print_publication_jso
 from marginals.config import RARE
 from marginals.deadline import PHASES
 from marginals.errors import InputError, NothingPublishableError, system_reason
-from marginals.files import PRIVATE
 from marginals.messages import few, installing
 from marginals.results import plain
 
@@ -317,11 +316,10 @@ def init(
     from marginals.config.first_config import initial_config
     from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
+    from marginals.output import keep_apart, refuse_to_replace
     from marginals.tables.attribute import Role
 
-    file = target.opened((table,), PRIVATE)
-    assert file is not None, "click has a default"
-    out = file.path
+    out = target.path or Path("release.toml")
     person = () if options["person"] is None else _named(options["person"]) or ("",)
     roles: dict[str, Role] = {}
     options_of = {Role.SENSITIVE: "sensitive", Role.QUASI_IDENTIFIER: "quasi_identifiers", Role.IGNORED: "ignore"}
@@ -333,8 +331,11 @@ def init(
     chosen = Choices(roles, person, _named(wanted), _named(options["outcome"]), options["header"], options["sheet"])
     PHASES.begin("guessing", anew=True)
     config = initial_config(table, out, rare, chosen, PRESETS.get(options["preset"]))
+    keep_apart(out, (table,))
+    if not target.force:
+        refuse_to_replace(out)
     PHASES.begin("writing")
-    file.write(config.text.encode())
+    config.write(out)
     PHASES.begin("")
     if as_json:
         described, person_key = config.guessed.table, config.guessed.person
