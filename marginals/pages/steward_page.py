@@ -55,7 +55,7 @@ def steward_html(report: StewardReport) -> bytes:
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, people),
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
-        models=list(report.comparison.each.items()),
+        models=list(report.comparison.candidates.items()),
         pairs=len(report.comparison.release.two_way.by_table),
         lost=[*islice((pair for pair in report.comparison.most_lost() if pair.is_lost), _FURTHEST)],
         wanted=_wanted(report.comparison),
@@ -99,7 +99,7 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
 
 
 def _wanted(comparison: Comparison) -> list[tuple[str, list[float | None]]]:
-    candidates = comparison.each.values()
+    candidates = comparison.candidates.values()
     tables = dict.fromkeys(table for candidate in candidates for table in candidate.wanted.by_table)
     return [
         (" and ".join(table), [candidate.wanted.by_table.get(table) for candidate in candidates]) for table in tables

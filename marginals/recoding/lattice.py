@@ -334,21 +334,3 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
     cells = _cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
-
-
-def stepwise_table(
-    cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements
-) -> Mask | None:
-    """Return a margin that satisfies the requirements while no finer one does, reached in turns from `*`; else None."""
-    levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
-    if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):
-        return None
-    turns = [attribute for attribute in attributes if levels[attribute]]
-    while turns:
-        attribute = turns.pop(0)
-        finer = {**levels, attribute: levels[attribute] - 1}
-        if table_satisfies(cube, cube.domain.mask(finer) | sensitive, requirements):
-            levels = finer
-            if finer[attribute]:
-                turns.append(attribute)
-    return cube.domain.mask(levels) | sensitive

@@ -45,7 +45,7 @@ from checks.risk.harm import (
     product,
     weighted_mean,
 )
-from marginals.arguments import require
+from marginals.arguments import require, require_names
 from marginals.errors import InputError
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
 from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
@@ -258,11 +258,7 @@ class RiskAssessment:
         self.attackers.check(domain)
         linkage = self.attackers.linkage
         attributes = [*domain.attributes, *(linkage.columns if linkage else ())]
-        for name in self.harm.attributes:
-            if name not in attributes:
-                raise InputError(
-                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(attributes)}"
-                )
+        require_names(self.harm.attributes, "section [risk]", attributes, "attribute")
 
     @classmethod
     def of(

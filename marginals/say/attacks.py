@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from checks.attacks.algorithm import Conclusion
 from checks.claims import listing
 from checks.finding import Verdict
+from marginals.messages import first_few
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
 from marginals.say.claims import CONDITION, crossing_line, few_rows
@@ -250,7 +251,7 @@ _OUTCOMES = {
     Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
     Conclusion.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
-_LISTED = 8
+_first_of = partial(first_few, most=8, mark=";")
 """Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
 
 
@@ -289,11 +290,6 @@ def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) 
             "not examined: levels that the release does not name, finer than any published or between, and attributes that "
             "no table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
         )
-
-
-def _first_of(items: Sequence[str]) -> str:
-    rest = len(items) - _LISTED
-    return "; ".join([*items[:_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
 
 
 def _missing(addition: "Addition", in_words: InWords) -> str:
