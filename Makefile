@@ -62,7 +62,7 @@ lowest: $(LOWEST)/.ready  ## the tests of `quick` with the lowest versions of li
 
 nightly: lint lowest engines  ## all tests with ten times the examples, others each time, then some mutants; hours
 	MARGINALS_TIMES=10 MARGINALS_TRIALS=500 $(PYTEST) --durations=25
-	MARGINALS_TRIALS=20000 MARGINALS_SEED=$$(date +%Y%m%d) $(PYTEST) tests/trust/test_many_collections.py
+	MARGINALS_TIMES=100 $(PYTEST) tests/checks/maxent tests/checks/test_small_counts.py
 	MARGINALS_TRIALS=2000 MARGINALS_SEED=$$(date +%Y%m%d)0000 $(PYTEST) tests/trust/test_fuzzing.py -k at_random
 	$(BIN)/python tests/trust/mutants.py --sample 100 --seed $$(date +%Y%m%d)
 	$(BIN)/python tests/trust/rows.py

@@ -29,9 +29,6 @@ from project import ROOT
 from running_pages import NOT_PRIVATE, is_shown, run_page
 from shared_folder import copy_shared
 
-SHOWN = re.compile(r"```text\n(.*?)```", re.DOTALL)
-
-
 DOCS = ROOT / "docs"
 DOORS = (marginals, marginals.auditing, marginals.recoding, marginals.risk)
 PUBLIC = {f"{door.__name__}.{name}": getattr(door, name) for door in DOORS for name in door.__all__}
@@ -166,20 +163,23 @@ HOW_TOS = sorted((ROOT / "docs" / "how_to").glob("*.md"))
 
 
 @pytest.fixture(scope="module")
-def made_demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What `marginals demo demo` makes, with which most pages begin: once for all of them."""
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where somebody typed `marginals demo demo`, with which most pages begin; what it said is in printed.txt."""
 
     def make(folder: Path) -> None:
-        assert CliRunner().invoke(main, ["demo", str(folder / "demo")]).exit_code == 0
+        with contextlib.chdir(folder):
+            result = CliRunner().invoke(main, ["demo", "demo"])
+        assert result.exit_code == 0
+        (folder / "printed.txt").write_text(result.stdout)
 
-    return copy_shared(tmp_path_factory, "how_to", make) / "demo"
+    return copy_shared(tmp_path_factory, "how_to", make)
 
 
-def run(command: str, made_demo: Path) -> str:
+def run(command: str, work: Path) -> str:
     """What a line of a page prints: one of our commands, a copy, or a file without some lines."""
     program, *arguments = shlex.split(command)
     if command == "marginals demo demo":
-        shutil.copytree(made_demo, "demo")
+        shutil.copytree(work / "demo", "demo")
         return ""
     if program == "cp":
         *options, source, target = arguments
@@ -205,11 +205,9 @@ def run(command: str, made_demo: Path) -> str:
 
 
 @pytest.mark.parametrize("page", HOW_TOS, ids=lambda page: page.stem)
-def test_a_how_to_runs_as_it_stands(
-    page: Path, made_demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_how_to_runs_as_it_stands(page: Path, work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run_page(page, lambda line: run(line, made_demo))
+    run_page(page, lambda line: run(line, work))
 
 
 def words_of_the_glossary() -> set[str]:
@@ -268,21 +266,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 PICTURE = ROOT / "docs" / "report.png"
 
 
-@pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("work")
-
-
-@pytest.fixture(scope="module")
-def printed(work: Path) -> str:
-    with contextlib.chdir(work):
-        result = CliRunner().invoke(main, ["demo", "demo"])
-    assert result.exit_code == 0
-    return result.stdout
-
-
-def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert printed
+def test_the_notebook_example_runs_after_the_demo(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(work)
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", README, re.DOTALL):
@@ -290,8 +274,9 @@ def test_the_notebook_example_runs_after_the_demo(work: Path, printed: str, monk
     assert (work / "release" / "datapackage.json").is_file()
 
 
-def test_the_demo_prints_what_the_readme_shows(printed: str) -> None:
-    (lines,) = SHOWN.findall(README)
+def test_the_demo_prints_what_the_readme_shows(work: Path) -> None:
+    printed = (work / "printed.txt").read_text()
+    (lines,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     assert is_shown(lines, printed), lines
     assert printed.startswith(lines.splitlines()[0])
     assert len(lines.splitlines()) <= 8
@@ -303,8 +288,7 @@ def test_the_readme_is_short() -> None:
     assert len(re.findall(r"\w[\w'.,:-]*", words)) <= 800
 
 
-def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Path, printed: str) -> None:
-    assert printed
+def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Path) -> None:
     page = browser.new_page(viewport={"width": 1280, "height": 800})
     page.goto((work / "demo" / "release" / "report.html").as_uri())
     assert page.evaluate("document.documentElement.scrollHeight") <= 7 * 800
@@ -315,17 +299,15 @@ def test_the_report_of_the_demo_folds_into_seven_screens(browser: Any, work: Pat
 @pytest.mark.parametrize("width", [1280, 400])
 @pytest.mark.parametrize("name", ["release/report.html", "release-steward.html"])
 def test_axe_finds_nothing_in_the_pages_of_the_demo(
-    browser: Any, work: Path, printed: str, name: str, width: int, scheme: str
+    browser: Any, work: Path, name: str, width: int, scheme: str
 ) -> None:
-    assert printed
     page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page.goto((work / "demo" / name).as_uri())
     assert axe_core.violations(page) == {}
     page.close()
 
 
-def test_the_picture_is_of_the_report_that_the_demo_writes(work: Path, printed: str) -> None:
-    assert printed
+def test_the_picture_is_of_the_report_that_the_demo_writes(work: Path) -> None:
     pytest.importorskip("PIL")
     report = (work / "demo" / "release" / "report.html").read_bytes()
     assert report_picture.named_by(PICTURE) == sha256(report).hexdigest(), report_picture.__doc__
@@ -338,12 +320,9 @@ MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 TARGETS = re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE)
 
 
-def read_yaml(text: str) -> Any:
-    return pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it").safe_load(text)
-
-
 def test_the_papers_that_the_code_cites_are_written_out_and_can_be_cited() -> None:
-    citation = read_yaml((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed; `make setup` installs it")
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     papers = {
         "".join(author["family-names"][0] for author in reference["authors"]) + str(reference["year"])[2:]
         for reference in citation["references"]

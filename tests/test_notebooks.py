@@ -24,7 +24,7 @@ def test_a_notebook_runs_and_what_is_checked_in_is_what_comes_out(
     """`make notebooks` runs them all and keeps what comes out."""
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     stored, fresh = (nbformat.read(path, as_version=4) for _ in range(2))
-    nbclient.NotebookClient(fresh, resources={"metadata": {"path": str(FOLDER)}}).execute()
+    nbclient.NotebookClient(fresh, iopub_timeout=60, resources={"metadata": {"path": str(FOLDER)}}).execute()
     for before, after in zip(stored.cells, fresh.cells, strict=True):
         if before.cell_type == "code":
             assert_same([shown(output) for output in before.outputs], [shown(output) for output in after.outputs])

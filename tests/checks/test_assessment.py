@@ -42,13 +42,7 @@ from checks.classes import (
     table_diversity,
     table_findings,
 )
-from checks.population import (
-    THRESHOLDS,
-    delta_presence,
-    estimated_risks,
-    k_map,
-    reidentification,
-)
+from checks.population import THRESHOLDS, delta_presence, estimated_risks, k_map, reidentification
 from filled_tables import filled, flat_domain, of_labels
 from marginals import Table
 from models import ContingencyTable, ContradictionError, Domain

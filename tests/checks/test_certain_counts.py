@@ -126,17 +126,6 @@ def with_tables(core: Core, further: tuple[Mask, ...]) -> Collection:
     return Collection.of(core.collection.cube, (*core.collection.masks, *further))
 
 
-def public_of(core: Core, collection: Collection) -> list[Mask]:
-    """What the tables show of nonsensitive attributes."""
-    own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
-    return sorted({mask & own for mask in collection.masks} - {0})
-
-
-def largest_k(core: Core, collection: Collection) -> int:
-    own = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
-    return min(core.collection.cube.least_count(mask & own) for mask in collection.masks)
-
-
 def certain(combinations: list[Combination], k: int) -> set[tuple[Mask, tuple[int, ...], str | None]]:
     return {(own.margin, own.cell, own.others) for own in combinations if own.least > 0 and own.most < k}
 
@@ -150,7 +139,8 @@ def test_programs_find_exactly_what_is_certain_of_up_to_three_values(
     beside: tuple[Core, tuple[Mask, ...]], more: int
 ) -> None:
     core, collection = beside[0], with_tables(*beside)
-    k = largest_k(core, collection) + more
+    public = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
+    k = min(core.collection.cube.least_count(mask & public) for mask in collection.masks) + more
     combinations = combinations_of(collection, core.nonsensitive) if k > 1 else None
     if combinations is None:
         return
@@ -263,7 +253,8 @@ def test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept(
     shown = {own for own in every if not any(not own.margin & ~mask for mask in fewer.masks)}
     left = open_ones(collection, found)
     assert certain(list(shown), k) <= left
-    looked_at = combined_margins(collection.domain, public_of(core, collection))
+    public = core.collection.domain.mask(dict.fromkeys(core.nonsensitive, 0))
+    looked_at = combined_margins(collection.domain, sorted({mask & public for mask in collection.masks} - {0}))
     assert {one for one in left if one[0] in looked_at} <= open_ones(collection, before)
 
 

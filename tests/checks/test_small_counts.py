@@ -123,20 +123,6 @@ def test_stars_that_show_the_sensitive_attribute_at_three_levels(seed: int) -> N
         assert k_combinatorial(collection, ["s"], k).verdict is expected, k
 
 
-ABS = flat_domain(a="xy", b="xy", s="uvw")
-
-
-def test_a_cell_that_two_margins_pin_down_together_by_hand() -> None:
-    """Each class has 6 rows or more; but x, x has min(1, 5) + min(5, 0) + min(0, 1) = 1 row at most, and can have it."""
-    collection = apart(ABS, {"as": np.array([[1, 5, 0], [4, 1, 3]]), "bs": np.array([[5, 0, 1], [0, 6, 2]])})
-    assert k_link(collection, ["s"], 6).holds
-    finding = k_combinatorial(collection, ["s"], 2)
-    assert finding.verdict is Verdict.FAILS
-    assert finding.worst_class.cell == {"a": "x", "b": "x"}
-    assert finding.worst_class.count == 1
-    assert finding.worst_class.counts in ([{"u": 1, "v": 5}, {"u": 5, "w": 1}], [{"u": 5, "w": 1}, {"u": 1, "v": 5}])
-
-
 @pytest.mark.parametrize("arms", [5, 40])
 def test_more_cells_than_can_be_enumerated_are_decided(arms: int) -> None:
     """Up to 3^40 cells, each of which 3 rows of either sensitive value can fill."""
@@ -181,24 +167,6 @@ def test_one_group_that_fails_is_enough_where_another_is_too_large_or_undecided(
 
 
 Several = tuple[Collection, list[str]]
-
-
-def telling_counts(bounds: np.ndarray) -> list[int]:
-    least = int(bounds[bounds > 0].min())
-    return sorted({2, 3, least, least + 1})
-
-
-@settings(max_examples=60)
-@given(several_sensitive(48))
-def test_with_several_sensitive_attributes_the_verdict_is_that_of_integer_programming(drawn: Several) -> None:
-    """KG06 Def. 4.2, with different levels per margin."""
-    collection, names = drawn
-    if not collection.masks:
-        return
-    bounds = largest_counts(collection, names)
-    for k in telling_counts(bounds):
-        expected = Verdict.HOLDS if is_k_combinatorial(bounds, k) else Verdict.FAILS
-        assert k_combinatorial(collection, names, k).verdict is expected, k
 
 
 @settings(max_examples=60)

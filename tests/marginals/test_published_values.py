@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import marginals
 from command_line import output
 from marginals import InputError
-from marginals.conditions import UnjudgedError, Where
-from marginals.published_values import CountedHierarchy, matched_levels, meanings, values_meant
+from marginals.conditions import Where
+from marginals.published_values import CountedHierarchy, Part, matched_levels, meanings
 from models import CountArray, Domain, Hierarchy
 from strategies import hierarchies
 
@@ -100,8 +100,8 @@ def test_labels_of_a_survey_file_are_words_in_questions_and_in_the_report(tmp_pa
 def test_of_a_value_that_is_no_number_a_range_cannot_be_judged(condition: str, open_values: list[str]) -> None:
     assert unjudged(condition) == open_values
     if open_values:
-        with pytest.raises(UnjudgedError, match="whether 1 value of 'wage' lie in the range cannot be judged"):
-            values_meant(DOMAIN, PUBLISHED, condition)
+        with pytest.raises(InputError, match="cannot be judged of some values of 'wage'"):
+            Part(condition).values(DOMAIN)
 
 
 def numbers(low: int, high: int) -> list[str]:
@@ -166,7 +166,7 @@ def test_a_range_that_cuts_a_published_value_means_it_possibly(
     if " and " not in condition:
         assert found.shares[found.cut] == pytest.approx(shares)
         with pytest.raises(InputError, match="cuts through the value"):
-            values_meant(DOMAIN, PUBLISHED, condition)
+            Part(condition).values(DOMAIN)
 
 
 BMI = Hierarchy.from_decimal_intervals(
@@ -175,10 +175,10 @@ BMI = Hierarchy.from_decimal_intervals(
 BANDS = Hierarchy.flat(["<30", "30-<45.5", "45.5-<65", "65+"])
 
 
-def bands_meant(where: Where) -> list[str]:
+def bands_meant(where: str) -> list[str]:
     """Of body mass indices published in intervals of 2.5, and of ages in bands."""
     domain = Domain.of({"bmi": BMI.over_levels([1, 2], range(BMI.size(1))), "age": BANDS})
-    [(attribute, inside)] = values_meant(domain, {"bmi": 0, "age": 0}, where).items()
+    [(attribute, inside)] = Part(where).values(domain).items()
     return list(np.array(domain.hierarchy(attribute).labels[0])[inside])
 
 

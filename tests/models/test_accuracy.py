@@ -35,14 +35,7 @@ from models import (
 from models.inference.marginal_model import cramers_v, phi_squared
 from models.tables.generalized_cells import information
 from privacy_oracles import base_table
-from strategies import (
-    coarser_margins,
-    contingency_tables,
-    decomposable_collections,
-    domains,
-    hierarchies,
-    margins,
-)
+from strategies import coarser_margins, contingency_tables, decomposable_collections, domains, hierarchies, margins
 
 
 def test_a_table_of_a_hundred_million_cells_is_compared_in_the_memory_of_its_rows() -> None:

@@ -153,8 +153,9 @@ def value(cube: DataCube, cliques: Iterable[Mask], price: float = 0.0) -> float:
 
 
 def allowed_values(problem: Problem) -> dict[Cliques, float]:
+    wanted = problem.wanted.value if problem.wanted else lambda _: 0.0
     return {
-        cliques: value(problem.cube, cliques, problem.price)
+        cliques: value(problem.cube, cliques, problem.price) + wanted(cliques)
         for cliques in all_collections(problem.cube.domain)
         if problem.is_kept(cliques) and problem.constraint(cliques, 0) is None
     }

@@ -68,10 +68,6 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def being_written(folder: Path) -> bool:
-    return any(".writing-" in name for name in names(folder))
-
-
 def assert_pages_are_private(folder: Path) -> None:
     """Pages of a steward, also those that a killed run has left aside, are whole, and their owner alone may read them."""
     for page in (path for path in folder.iterdir() if "steward.html" in path.name):
@@ -143,7 +139,7 @@ def test_a_killed_publish_leaves_the_old_bundle_the_new_one_or_none(configs: lis
                 found["page of a release that did not come"] += is_of_other
         else:
             found["no bundle"] += 1
-        found["left something beside"] += being_written(place)
+        found["left something beside"] += any(".writing-" in name for name in names(place))
         assert_pages_are_private(place)
     assert found["left something beside"], "it was not killed while it wrote"
     assert moves == 4

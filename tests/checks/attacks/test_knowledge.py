@@ -23,14 +23,8 @@ from checks.attacks.guesses import (
     shares_of_classes,
     surest_right,
 )
-from checks.attacks.knowledge import (
-    CertainCells,
-    Knowledge,
-    certain_cells,
-    published_counts,
-    reconstruction,
-)
-from filled_tables import apart, filled, flat_domain, of_rows, published
+from checks.attacks.knowledge import CertainCells, Knowledge, certain_cells, published_counts, reconstruction
+from filled_tables import apart, filled, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
     NEVER,
@@ -358,22 +352,6 @@ def test_what_was_not_looked_at_in_time_is_counted() -> None:
     collection = apart(WIDE, {"a": [5] * 9, "b": [45, *[0] * 7]})
     found = likely_small(MarginalModel(collection), "abc", 4, Deadline.after(-1.0, lambda: 0.0))
     assert (found.unread, found.tops) == (1, ())
-
-
-def test_combinations_of_many_attributes_are_counted_without_a_look_at_each(monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [f"x{number}" for number in range(40)]
-    rows = np.random.default_rng(0).integers(0, 2, (50, 40))
-    collection = published(of_rows(flat_domain(**dict.fromkeys(names, 2)), rows), *({name: 0} for name in names))
-    model, looks, mask = MarginalModel(collection), Counter[str](), Domain.mask
-
-    def counted(domain: Domain, margin: Mapping[str, int]) -> int:
-        looks["mask"] += 1
-        return mask(domain, margin)
-
-    monkeypatch.setattr(Domain, "mask", counted)
-    found = likely_small(model, names, 4, Deadline.after(-1.0, lambda: 0.0))
-    assert found.unread == 40 * 39 // 2 + 40 * 39 * 38 // 6
-    assert looks["mask"] < 1000
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """What fitted levels and missing additions tell, against all tables with the published marginals."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
@@ -14,15 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, parse_diversity
-from checks.attacks.algorithm import (
-    Conclusion,
-    FittedLevelDisclosure,
-    Refusals,
-    level_told,
-    refusals,
-)
+from checks.attacks.algorithm import Conclusion, FittedLevelDisclosure, Refusals, level_told, refusals
 from filled_tables import counted, filled, flat_domain, of_rows, published
-from marginals import Attribute, Policy, Table, attack, publish, read_table
+from marginals import Attribute, Policy, attack, publish, read_table
 from marginals.tables.group_names import GroupNaming
 from marginals.tables.levels import attribute_ladder
 from models import Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy
@@ -50,10 +44,6 @@ def ladder(kind: str, counts: tuple[int, ...], k: int) -> tuple[Hierarchy, np.nd
     return attribute_ladder(GroupNaming.of("z", GIVEN[kind], given_one), rows, k), rows
 
 
-def ladder_published(hierarchy: Hierarchy, rows: np.ndarray, level: int) -> Collection:
-    return published(filled(Domain.of({"z": hierarchy}), rows), {"z": level})
-
-
 def all_told(kind: str, counts: tuple[int, ...], k: int) -> Iterator[tuple[FittedLevelDisclosure, list[np.ndarray]]]:
     """What each level tells, and the rows of the merged values of each of its merged groups."""
     hierarchy, rows = ladder(kind, counts, k)
@@ -63,7 +53,8 @@ def all_told(kind: str, counts: tuple[int, ...], k: int) -> Iterator[tuple[Fitte
         groups = hierarchy.lift(start, level)
         members = [sizes[groups == group] for group in np.unique(groups)]
         merged = [own for own in members if len(own) > 1]
-        told = level_told(ladder_published(hierarchy, rows, level), "z", level, FittedLadder(start, k))
+        collection = published(filled(Domain.of({"z": hierarchy}), rows), {"z": level})
+        told = level_told(collection, "z", level, FittedLadder(start, k))
         assert (told is None) == (not merged)
         if told is not None:
             yield told, merged
@@ -117,11 +108,6 @@ def random_attribute(rng: np.random.Generator) -> tuple[Attribute, list[str], in
     missing = "as a value" if rng.random() < 0.3 else "drop"
     values += ["missing"] if missing != "drop" else []
     return Attribute("quasi-identifier", ladder="fitted", missing=missing, **ways), values, k
-
-
-def one_way(attribute: Attribute, values: list[str], counts: Sequence[int], k: int) -> Table:
-    texts = ["" if value == "missing" else value for value, count in zip(values, counts) for _ in range(count)]
-    return read_table(pd.DataFrame({"z": texts}), {"z": attribute}, k=k)
 
 
 Labels = frozenset[tuple[Any, ...]]
@@ -178,7 +164,10 @@ def test_fitted_levels_tell_what_all_tables_with_the_same_release_share(
                 assert size - len(listed) + 1 >= k, "a value that a label lists certainly has few rows"
     for number, chosen in enumerate(rng.permutation(len(finest))[:2].tolist()):
         shown_labels = [*finest][chosen]
-        table = one_way(attribute, list(labels), finest[shown_labels], k)
+        texts = [
+            "" if own == "missing" else own for own, rows in zip(labels, finest[shown_labels]) for _ in range(rows)
+        ]
+        table = read_table(pd.DataFrame({"z": texts}), {"z": attribute}, k=k)
         publish(table, Policy(k_link=k, min_cell=k, base="none")).write(tmp_path / f"{number}")
         [told] = attack(tmp_path / f"{number}", truth=table).minimality.ladders or ()
         possible = np.array([*tables[shown_labels]])

@@ -10,13 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import checks.maxent.branch_and_bound
-from checks import (
-    FULL,
-    Distinct,
-    Verdict,
-    by_hull,
-    by_join,
-)
+from checks import FULL, Distinct, Verdict, by_hull, by_join
 from checks.diversity.criterion import BOUNDARY
 from checks.diversity.cuts import Cases, Cuts
 from checks.maxent.branch_and_bound import branch_and_bound

@@ -29,7 +29,6 @@ from checks import (
     MaxentDiversity,
     Question,
     Recursive,
-    SensitiveTree,
     Simple,
     Verdict,
     by_hull,
@@ -42,9 +41,8 @@ from checks import (
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
 from judged_classes import judged_on
 from marginals import Policy
-from models import Collection, ContingencyTable, ContradictionError, MaximumEntropy, iterative_fit
+from models import Collection, ContingencyTable, ContradictionError, Domain, Hierarchy, MaximumEntropy, iterative_fit
 from privacy_oracles import (
-    Cell,
     base_values,
     cell_of,
     conditionals,
@@ -325,23 +323,23 @@ def test_hull_pruning_hides_no_hair() -> None:
 
 
 def random_table(sizes: Mapping[str, int], rows: int, seed: int = 0) -> ContingencyTable:
-    """Rows over flat attributes, correlated so that marginals say something."""
+    """Rows over attributes of which pairs of values are put together above, correlated so that marginals say something."""
     rng = np.random.default_rng(seed)
     latent = rng.integers(0, 3, rows)
     columns = [np.where(rng.random(rows) < 0.4, latent % size, rng.integers(0, size, rows)) for size in sizes.values()]
-    return of_rows(flat_domain(**sizes), np.column_stack(columns))
+    ladders = {
+        name: Hierarchy.from_rows((f"{name}{code}", f"{name}{code // 2}+", "*") for code in range(size))
+        for name, size in sizes.items()
+    }
+    return of_rows(Domain.of(ladders), np.column_stack(columns))
 
 
 def finding_of(collection: Collection, sensitive: str, diversity: Diversity) -> Finding:
     return MaxentDiversity(diversity, sensitive).check(Question(collection, [sensitive]))
 
 
-def smallest_slack(fitted: NDArray[np.float64], sensitive_axis: int, diversity: Diversity) -> float:
-    vectors = np.moveaxis(fitted, sensitive_axis, -1).reshape(-1, fitted.shape[sensitive_axis])
-    return float(diversity.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
-
-
-SHAPES = {
+SHAPES: dict[str, tuple[dict[str, int], list[str | dict[str, int]]]] = {
+    "several levels": ({"a": 3, "b": 3, "s": 4}, [{"a": 0, "b": 1}, {"b": 0, "s": 1}, {"a": 1, "s": 0}]),
     "four-cycle": ({"a": 3, "b": 3, "c": 3, "s": 4}, ["ab", "bc", "cs", "sa"]),
     "all three-way marginals of 2x3x4x5": (
         {"a": 2, "b": 3, "c": 4, "s": 5},
@@ -358,7 +356,7 @@ def fitted_shape(shape: str, seed: int) -> tuple[ContingencyTable, NDArray[np.fl
     sizes, margins = SHAPES[shape]
     table = random_table(sizes, 400, seed)
     joint = joint_array(table)
-    levels = [dict.fromkeys(margin, 0) for margin in margins]
+    levels = [margin if isinstance(margin, dict) else dict.fromkeys(margin, 0) for margin in margins]
     return table, iterative_proportional_fitting(joint / 400, table.domain, levels, 3000) * 400
 
 
@@ -373,7 +371,8 @@ def test_maxent_diversity_is_that_of_the_full_joint(shape: str, diversity: str, 
     collection = published(table, *SHAPES[shape][1])
     assert not collection.is_decomposable
     criterion = parse_diversity(diversity)
-    slack = smallest_slack(fitted, table.domain.index("s"), criterion)
+    vectors = np.moveaxis(fitted, table.domain.index("s"), -1).reshape(-1, table.domain.hierarchy("s").size(0))
+    slack = float(criterion.slack(vectors[vectors.sum(axis=1) > 1e-6]).min())
     finding = finding_of(collection, "s", criterion)
     assert finding.verdict in (Verdict.HOLDS if slack > 0 else Verdict.FAILS, Verdict.UNDECIDED)
     if abs(slack) > 1e-4:
@@ -428,18 +427,6 @@ def test_a_fit_that_has_not_converged_is_undecided_not_passed(monkeypatch: pytes
 
 
 # The sensitive tree: its class combinations are the published cells, and its factors the maxent distribution.
-
-
-def sensitive_part(collection: Collection, sensitive: str) -> Collection:
-    margins = [mask for mask, margin in zip(collection.masks, collection.margins) if sensitive in margin]
-    maximal = [mask for mask in margins if not any(mask != other and mask & ~other == 0 for other in margins)]
-    return Collection.of(collection.cube, maximal)
-
-
-def cell(tree: SensitiveTree, collection: Collection, combination: tuple[int, ...]) -> Cell:
-    """Where a class combination lies among the published cells of the sensitive part."""
-    fine = without(finest(sensitive_part(collection, tree.sensitive).margins), [tree.sensitive])
-    return cell_of(collection.domain, fine, tree.cell(combination))
 
 
 def test_combinations_are_counted_exactly_beyond_64_bits() -> None:

@@ -56,14 +56,7 @@ from checks.risk.worst_case import least_worst_risk
 from dice import Dice, Thrown
 from filled_tables import flat_domain
 from marginals.errors import DisclosureRuleError, SensitivityError
-from models import (
-    BoolArray,
-    Domain,
-    DomainMismatchError,
-    FloatArray,
-    Hierarchy,
-    Taxonomy,
-)
+from models import BoolArray, Domain, DomainMismatchError, FloatArray, Hierarchy, Taxonomy
 from strategies import domains, hierarchies
 from work import compare_with_sorting
 
@@ -717,17 +710,13 @@ def test_no_disclosure_has_a_lower_largest_risk_over_the_dictionaries(
     assert distance_from_root(shown) == pytest.approx(found.utility)
 
 
-def two_records(often: int, *values: Hierarchy) -> DecisionProblem:
-    """Equal records, half of the entries of each of two dictionaries like them in only one attribute."""
-    space = RecordSpace(Domain.of(dict(zip("ab", values))))
-    people = [Dictionary(Records(space, np.array(entries))) for entries in ([[0, 1], [0, 0]], [[0, 1], [1, 1]])]
-    return DecisionProblem(Records(space, np.array([[0, 1]] * often)), tuple(people), Harm(Constant(1.0)), None)
-
-
 @pytest.mark.parametrize("limit", ["MOST_LOSSES", "MOST_CHOICES"])
 def test_choices_that_are_too_many_leave_a_bound(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Equal records, half of the entries of each of two dictionaries like them in only one attribute."""
     monkeypatch.setattr(f"checks.risk.worst_case.{limit}", 0)
-    problem = two_records(3, Hierarchy.flat(["a0", "a1"]), Hierarchy.flat(["b0", "b1"]))
+    space = RecordSpace(flat_domain(a=2, b=2))
+    people = [Dictionary(Records(space, np.array(entries))) for entries in ([[0, 1], [0, 0]], [[0, 1], [1, 1]])]
+    problem = DecisionProblem(Records(space, np.array([[0, 1]] * 3)), tuple(people), Harm(Constant(1.0)), None)
     found = least_worst_risk(problem, LeastRisk(1))
     assert found.bound == pytest.approx(0.75)
     assert found.risk + 1e-9 >= 2.5 / 3

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from brute_force import Array, iterative_proportional_fitting, joint_array, lifted
-from models import (
-    Basis,
-    Domain,
-    Hierarchy,
-    InteractionGraph,
-    JunctionTree,
-    Margin,
-    NotDecomposableError,
-    basis_of,
-)
+from models import Basis, Domain, Hierarchy, InteractionGraph, JunctionTree, Margin, NotDecomposableError, basis_of
 from models.graphs.basis import NOT_ASKED, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import independences
 from privacy_oracles import base_table
@@ -78,12 +69,8 @@ def drawn_groups(domain: Domain, rng: np.random.Generator) -> Groups:
     }
 
 
-def finest(domain: Domain, margins: list[Margin]) -> dict[str, int]:
-    return {a: min([m[a] for m in margins if a in m], default=h.height) for a, h in domain.items()}
-
-
 def asked_of(domain: Domain, margins: list[Margin], groups: Groups) -> dict[str, Distinction]:
-    levels = finest(domain, margins)
+    levels = {a: min([m[a] for m in margins if a in m], default=h.height) for a, h in domain.items()}
     made = {a: Distinction.of_groups(domain.hierarchy(a), levels[a], own) for a, own in groups.items()}
     return {a: distinction for a, distinction in made.items() if distinction}
 
@@ -162,10 +149,6 @@ def is_independent(joint: Array, domain: Domain, groups: Groups, pair: tuple[str
     return bool(np.abs(counts / outer - 1).max() < 1e-10)
 
 
-def asks(own: NDArray[np.intp]) -> bool:
-    return bool((own >= 0).any()) and len(set(np.maximum(own, NOT_ASKED).tolist())) > 1
-
-
 @settings(max_examples=400)
 @given(domains(max_cells=120), st.integers(0, 2**32 - 1))
 def test_a_published_answer_follows_by_the_equations_of_the_marginals_and_no_other_does(
@@ -189,7 +172,8 @@ def test_assumed_is_what_the_maximum_entropy_joint_makes_independent_or_even_for
 ) -> None:
     rng = np.random.default_rng(seed)
     margins, groups = drawn_margins(domain, rng), drawn_groups(domain, rng)
-    groups = {a: own for a, own in groups.items() if asks(own)}
+    is_asked = {a: (own >= 0).any() and len({*np.maximum(own, NOT_ASKED).tolist()}) > 1 for a, own in groups.items()}
+    groups = {a: own for a, own in groups.items() if is_asked[a]}
     joint = generic_joint(domain, margins, rng)
     alone = [(a,) for a in groups if is_uniform(joint, domain, groups, a)]
     others = [a for a in groups if (a,) not in alone]

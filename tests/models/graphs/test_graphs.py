@@ -45,10 +45,6 @@ PLAIN = Domain.of({f"q{i}": Hierarchy.flat(["0", "1"]) for i in range(VERTEX_COU
 CYCLES = [[(i, (i + 1) % n) for i in range(n)] for n in range(3, VERTEX_COUNT + 1)]
 
 
-def _graph(edges, vertices=()):
-    return InteractionGraph.of(PLAIN, [*(1 << v for v in vertices), *(1 << a | 1 << b for a, b in edges)])
-
-
 @st.composite
 def networks(draw):
     """A graph on some of the vertices 0 .. 7: sparse or dense, connected or not, a long cycle with chords at times."""
@@ -93,7 +89,7 @@ def test_two_induced_attributes_are_adjacent_exactly_when_a_margin_shows_both(da
 
 @given(networks(), st.sets(st.integers(0, VERTEX_COUNT - 1)))
 def test_a_separator_cuts_exactly_the_pairs_that_no_path_joins_without_it(network, separator):
-    graph = _graph(network.edges, network)
+    graph = InteractionGraph.of(PLAIN, [*(1 << v for v in network), *(1 << a | 1 << b for a, b in network.edges)])
     rest = network.subgraph(set(network) - separator)
     for first, second in combinations(rest, 2):
         assert graph.separates(_mask(separator), first, second) != nx.has_path(rest, first, second)

@@ -15,15 +15,7 @@ from hypothesis import strategies as st
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from filled_tables import apart, filled, flat_domain, published
-from models import (
-    Collection,
-    ContradictionError,
-    CountBounds,
-    FrechetBounds,
-    all_tables,
-    extreme_count,
-    possible_cells,
-)
+from models import Collection, ContradictionError, CountBounds, FrechetBounds, all_tables, extreme_count, possible_cells
 from models.programs import consistent_tables
 from models.programs.consistent_tables import ALL_NODES, PossibleCells, Program, milp_until_killed, solve
 

@@ -51,10 +51,6 @@ from strategies import (
 backward = STRATEGIES["backward"]
 
 
-def greedy(cube, start, constraint, stop):
-    return forward(Problem(cube, constraint, required=tuple(start)), stop)
-
-
 @st.composite
 def starts(draw):
     """A cube over few cells, and a valid decomposable collection to start from, often an empty one."""
@@ -114,7 +110,7 @@ def adding_moves(graph):
 def test_every_step_is_the_one_that_lowers_the_divergence_most(drawn):
     """Among all allowed moves valued anew, though the search values again only what a move touched."""
     cube, start = drawn
-    result = greedy(cube, start, Unconstrained(), never)
+    result = forward(Problem(cube, Unconstrained(), required=tuple(start)), never)
     for step, graph in zip(result.steps, replayed(cube, start, result)):
         best = min(divergence(cube, maximal_cliques(move.apply(graph))) for move in adding_moves(graph))
         assert step.after == pytest.approx(best, abs=1e-9)

@@ -27,10 +27,6 @@ from strategies import contingency_tables, domains
 local = STRATEGIES["local"]
 
 
-def flat_table(names, shape, counts):
-    return filled(flat_domain(**dict(zip(names, shape))), counts)
-
-
 def drawn_from_a_model(seed, attributes=7, rows=40_000):
     """A table of rows from a random decomposable model, and its graph.
 
@@ -192,7 +188,7 @@ def test_adjusted_criteria_are_those_of_the_parameters_that_can_be_estimated(see
     rng = np.random.default_rng(seed)
     counts = rng.poisson(0.8, 36)
     counts[0] += 1
-    table = flat_table("abc", (3, 4, 3), counts)
+    table = filled(flat_domain(a=3, b=4, c=3), counts)
     price = np.log(table.total) if criterion == "bic" else 2
     graphs = [(("a", "b"), ("b", "c")), (("a", "c"), ("b", "c")), (("a", "b"), ("a", "c"))]
     graphs += [(("a", "b"),), (("a", "c"),), (("b", "c"),), (), (("a", "b", "c"),)]

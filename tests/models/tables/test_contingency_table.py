@@ -151,16 +151,6 @@ def test_few_and_many_rows_in_domains_of_any_size_are_counted_as_by_hand(sizes: 
         assert table.counts_of(moved).tolist() == [known.get(cell, 0) for cell in cells]
 
 
-def test_an_empty_table_rolls_up_to_empty_tables():
-    table = _table([], [], [])
-    assert (len(table), table.total, table.entropy) == (0, 0, 0)
-    for margin in ({}, {"age": 1}, BASE):
-        coarse = table.rolled_up(margin)
-        assert list(coarse.cells()) == []
-        assert table.positions_in(coarse).tolist() == []
-        assert coarse.counts_of({"sex": np.array([0, 1]), "age": np.array([0, 1])}).tolist() == [0, 0]
-
-
 def _table(sex, age, counts, margin=BASE):
     codes = {"sex": np.array(sex, dtype=np.int64), "age": np.array(age, dtype=np.int64)}
     return ContingencyTable.from_cells(DOMAIN, margin, codes, np.array(counts, dtype=np.int64))
@@ -226,11 +216,6 @@ def test_whole_numbers_of_any_dtype_are_counts(values):
         (BASE, ([0, 1, 0], [0, 1, 2]), [4, 5, 6], "distinct and ascend"),
         (BASE, ([0, 0, 1], [2, 0, 1]), [4, 5, 6], "distinct and ascend"),
         (BASE, ([0, 0, 1], [2, 2, 1]), [4, 5, 6], "distinct and ascend"),
-        (BASE, ([0, 0, 1], [[0], [2], [1]]), [4, 5, 6], "the codes of 'age' need one dimension"),
-        ({"sex": 0}, (), [1, 2], "0 code columns"),
-        ({}, (), [1, 2], "distinct"),
-        ({"hat": 0}, ([0],), [1, 2], "'hat'"),
-        ({"sex": 2}, ([0],), [1, 2], "levels 0 to 1"),
     ],
 )
 def test_the_constructor_refuses_what_is_no_table(margin, codes, counts, message):
@@ -279,29 +264,6 @@ def test_a_cell_that_the_coarser_table_lacks_is_a_contradiction():
     with pytest.raises(ContradictionError):
         fine.positions_in(_table([], [], []))
     assert repr(fine) == "ContingencyTable(age:0, sex:0; 2 cells, 2 rows)"
-
-
-@pytest.mark.data
-def test_adult_has_the_counts_that_are_known_of_it(shared_data):
-    """45,222 rows; ages 31-40 are 12,291 of them and 81-90 are 114; 74 ages; occupation is entropy 10.57-diverse."""
-    header, *rows = ((shared_data / "adult" / "adult.csv").read_text()).splitlines()
-    places = [header.split(",").index(name) for name in ("age", "occupation")]
-    ages, occupations = zip(*([row.split(",")[place] for place in places] for row in rows))
-    domain = Domain.of(
-        {"age": Hierarchy.from_intervals(ages, [10], start=1), "occupation": Hierarchy.flat(dict.fromkeys(occupations))}
-    )
-    codes = {
-        name: np.array([domain.hierarchy(name).code(value, 0) for value in values])
-        for name, values in (("age", ages), ("occupation", occupations))
-    }
-    table = ContingencyTable.from_cells(domain, {"age": 0, "occupation": 0}, codes, np.ones(len(rows), dtype=np.int64))
-    decades = dict(table.rolled_up({"age": 1}).cells())
-    assert table.total == 45_222
-    assert decades[("31-40",)] == 12_291
-    assert decades[("81-90",)] == 114
-    assert len(table.rolled_up({"age": 0})) == 74
-    assert len(table.rolled_up({"occupation": 0})) == 14
-    assert np.exp(table.rolled_up({"occupation": 0}).entropy) == pytest.approx(10.57, abs=0.005)
 
 
 def cells(**codes: list[int]) -> Cells:
