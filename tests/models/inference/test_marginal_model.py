@@ -166,6 +166,16 @@ def test_a_goodness_of_fit_test_accepts_samples_of_every_shape(shape: str, tmp_p
         assert chisquare(kept, star[star > 1e-7] / star[star > 1e-7].sum() * kept.sum()).pvalue < 1e-9
 
 
+def test_the_same_seed_draws_the_same_rows_of_the_model() -> None:
+    sampler, counts, joint = MarginalModel(of_shape("chain")), np.zeros((4, 3, 2, 2)), enumerated(of_shape("chain"))
+    first, second = (sampler.draw(2_000, np.random.default_rng(1)) for _ in range(2))
+    assert all(np.array_equal(first[a], second[a]) for a in first)
+    np.add.at(counts, tuple(first[a] for a in SHAPE_DOMAIN.attributes), 1)
+    possible = joint > 1e-7
+    assert counts[~possible].sum() == 0
+    assert chisquare(counts[possible], joint[possible] / joint[possible].sum() * 2_000).pvalue > 0.001
+
+
 def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
