@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST_TABLES, USUAL_TABLES = 20, 50
-"""Drawn tables that an interval is made of: at least, and by default."""
 
 _WIDENED = 1.5
 """Factor by which an interval reaches further from the median than the quantiles of the drawn tables. These alone hold
@@ -64,7 +63,6 @@ class Of(NamedTuple):
 
 
 Ask = Callable[[MarginalModel], float]
-"""Number of the model, or of a drawn table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -256,7 +254,6 @@ def count(model: MarginalModel, where: Where, seconds: float) -> Answer:
 
 
 COLUMNS = ["value", "lower", "upper", "kind", "sharp"]
-"""Columns of a frame of answers."""
 
 
 def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | None") -> "pd.DataFrame":
@@ -289,10 +286,7 @@ def drawn(model: MarginalModel, tables: int, seed: int) -> Iterator[DrawnTable]:
 
 
 def interval_of(numbers: Sequence[float], level: float) -> tuple[float, float, float]:
-    """Return the low end, the middle and the high end of an interval of a number of drawn tables.
-
-    Raises InputError where it is no number of some table.
-    """
+    """Return the low end, the middle and the high end of an interval. Raises InputError if a number is not finite."""
     if undefined := sum(not isfinite(number) for number in numbers):
         raise InputError(
             f"there is no finite number in {undefined:,} of {len(numbers):,} drawn tables, so there is no interval; a table "

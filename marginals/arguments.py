@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from marginals.errors import InputError
+from marginals.messages import printable
 
 
 def path_of(value: object) -> Path:
@@ -30,7 +31,6 @@ def path_of(value: object) -> Path:
 
 
 _LONGEST_NAME = 255
-"""Bytes of a name that file systems take."""
 
 
 def require(value: object, kind: type | UnionType, name: str, instead: str) -> None:
@@ -58,6 +58,16 @@ def elements_of(value: object, name: str, instead: str, kind: type | UnionType =
 def require_whole_number(value: object, name: str, least: int, most: int | None = None) -> None:
     """Raise InputError unless a value is a whole number within bounds, of Python or of NumPy."""
     whole(least, most).check(value, name)
+
+
+def require_names(names: Iterable[object], key: str, among: Sequence[str], kind: str) -> None:
+    """Raise InputError for a name that is not among others. key: where it stands. kind: what it should be."""
+    for name in names:
+        if not isinstance(name, str) or name not in among:
+            raise InputError(
+                f"{key} names {printable(str(name))!r}, which is no {kind} of the table; these are "
+                f"{', '.join(among) or 'none'}"
+            )
 
 
 def published_of(value: Any, name: str) -> Any:
@@ -149,10 +159,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
-    """Return a decorator by which a function refuses arguments of another kind than stated. example: a right call.
-
-    A default is taken as it is. The refusal is an InputError, which shows the right call.
-    """
+    """Return a decorator that refuses arguments of other kinds by an InputError with `example`, a right call."""
 
     def checked(function: Function) -> Function:
         declared = signature(function)

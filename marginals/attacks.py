@@ -96,8 +96,8 @@ class SurestGuesses:
 class DisclosureMeasures:
     """Conclusions of readers about one sensitive attribute.
 
-    reconstruction: of the cells of all that bears on the attribute, at `levels`; shown: these in words. surest: of each
-    harmful value, what gains most first; of each value where none is called harmful, the most frequent one last.
+    reconstruction: of its cells, at `levels`; shown: these in words. surest: harmful values by their gain; otherwise
+    all values, the most frequent one last.
     """
 
     sensitive: str
@@ -167,8 +167,7 @@ def _surest(
     return tuple(sorted(result, key=lambda guess: (guess is last, -guess.gain)))
 
 
-CERTAIN_SECONDS = 10.0
-"""Seconds to look for certain cells; most releases need one or two."""
+CERTAIN_SECONDS = 10.0  # most releases need one or two
 
 
 def certainties(published: BundleContent) -> dict[str, CertainCells]:
@@ -209,8 +208,8 @@ def small_below(published: BundleContent) -> int:
 class TableChange:
     """Change between two tables that cannot be put together, as their releases show it.
 
-    least: of how many rows a difference is no longer small, if a least count is claimed. unclear: attributes whose
-    labels do not tell how values overlap. assumption, parts: as of `TablePair`.
+    least: rows from which on a difference is not small, if a least count is claimed. unclear: attributes whose labels do not
+    tell how values overlap.
     """
 
     earlier: str
@@ -434,7 +433,6 @@ def _attacks(bundles: Bundles, published: BundleContent, truth: Table | None) ->
 
 
 _NONSENSITIVE_SECONDS = 5.0
-"""Seconds to prove that no combination of nonsensitive values is certain to be small, if no claim does."""
 
 
 def _nonsensitive_small(published: BundleContent) -> Finding:

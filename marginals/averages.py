@@ -33,16 +33,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _LAID_OUT = 1 << 20
-"""Whole numbers that are laid out at most for the intervals that stand for them; longer intervals are their middles."""
 
 _ROUNDING = 1e-12
 """Share of the rows by which a quantile may miss its own, so that rounding does not move it."""
 
 _MOST_GROUPS = 10_000
-"""Most groups of which means are answered at once."""
 
 Limits = tuple[float, float]
-"""Least and largest number that the values can have, as somebody knows."""
 
 
 @dataclass(frozen=True)
@@ -80,20 +77,14 @@ class NumberScale:
         low, high = np.full(hierarchy.size(0), -inf), np.full(hierarchy.size(0), inf)
         for label, meaning in self.meanings.items() if self.values is None else ():
             range_, stated = Range.of(label), Range.of(meaning)
-            if (
-                range_ is not None
-                and stated is not None
-                and range_.is_open
-                and range_.holds(stated)
-                and not stated.is_point
-            ):
+            if range_ and stated and range_.is_open and range_.holds(stated) and not stated.is_point:
                 for level in range(hierarchy.height):
                     inside = hierarchy.lift(0, level) == hierarchy.code(label, level)
                     low[inside], high[inside] = float(stated.low), float(stated.high)
         return low, high
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Amounts:
     """An attribute of some rows as numbers: how many rows have each published value, and which numbers these are."""
 
@@ -101,81 +92,52 @@ class Amounts:
     rows: MeantRows
     scale: NumberScale
 
-    @property
-    def model(self) -> MarginalModel:
-        """The distribution of the release."""
-        return self.rows.model
-
-    @cached_property
-    def numbers(self) -> LabelNumbers:
-        """Numbers of each base value that the condition means."""
-        numbers = self.scale.numbers(self.attribute, self.model)
-        if self._meaning is None or self.scale.values is not None:
-            return numbers
-        return numbers.within(self._meaning.low, self._meaning.high)
-
-    @property
-    def _meaning(self) -> Meaning | None:
-        return self.rows.meanings.get(self.attribute)
-
-    @cached_property
-    def places(self) -> IndexArray:
-        """Codes of the finest published values, by base value: shape (size(0),)."""
-        return self._hierarchy.lift(0, self._finest).astype(np.intp)
-
-    @property
-    def _hierarchy(self) -> Hierarchy:
-        return self.model.domain.hierarchy(self.attribute)
-
-    @property
-    def _finest(self) -> int:
-        return self.model.finest_levels[self.attribute]
+    def __post_init__(self) -> None:
+        self.model = self.rows.model
+        self.hierarchy, self.finest = (
+            self.model.domain.hierarchy(self.attribute),
+            self.model.finest_levels[self.attribute],
+        )
+        self.places: IndexArray = self.hierarchy.lift(0, self.finest).astype(np.intp)  # published codes, by base value
+        self.numbers = self.scale.numbers(self.attribute, self.model)
+        meaning = self.rows.meanings.get(self.attribute)
+        if meaning is not None and self.scale.values is None:
+            self.numbers = self.numbers.within(meaning.low, meaning.high)
+        self.possible = np.ones(self.hierarchy.size(0), dtype=np.bool_) if meaning is None else meaning.possibly
+        self.counting: BoolArray = self.possible & self.numbers.may_count
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
-        size = self._hierarchy.size(self._finest)
+        size = self.hierarchy.size(self.finest)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        numbers = self.numbers.within(*self.scale.stated_ends(self._hierarchy))
-        np.minimum.at(low, self.places[self._counting], numbers.low[self._counting])
-        np.maximum.at(high, self.places[self._counting], numbers.high[self._counting])
+        numbers = self.numbers.within(*self.scale.stated_ends(self.hierarchy))
+        np.minimum.at(low, self.places[self.counting], numbers.low[self.counting])
+        np.maximum.at(high, self.places[self.counting], numbers.high[self.counting])
         has_none = low > high
         return np.where(has_none, 0.0, low), np.where(has_none, 0.0, high)
 
     @cached_property
-    def _counting(self) -> BoolArray:
-        return self._possible & self.numbers.may_count
-
-    @cached_property
-    def _missing(self) -> BoolArray:
-        return self._possible & self.numbers.may_miss
-
-    @cached_property
-    def _possible(self) -> BoolArray:
-        return np.ones(self._hierarchy.size(0), dtype=np.bool_) if self._meaning is None else self._meaning.possibly
-
-    @cached_property
     def nested(self) -> NestedCounts:
         """Rows with a number of each published value, then rows without one, in the groups around them."""
-        levels_, bounds = range(self._finest, self._hierarchy.height), self.rows.bounds()
+        levels_, bounds = range(self.finest, self.hierarchy.height), self.rows.bounds()
         by_level = [self.rows.by({self.attribute: level}) for level in levels_]
         levels = [(sums.lower.ravel(), sums.upper.ravel()) for sums in by_level]
         levels.append((np.array([bounds.lower]), np.array([bounds.upper])))
         lower, upper = levels[0]
-        counting, missing = self._published(self._counting), self._published(self._missing)
+        counting, missing = self._published(self.counting), self._published(self.possible & self.numbers.may_miss)
         least = np.concatenate([np.where(counting & ~missing, lower, 0), np.where(missing & ~counting, lower, 0)])
         most = np.concatenate([np.where(counting, upper, 0), np.where(missing, upper, 0)])
-        steps = [self._hierarchy.lift(level, level + 1).astype(np.intp) for level in levels_]
+        steps = [self.hierarchy.lift(level, level + 1).astype(np.intp) for level in levels_]
         return NestedCounts(((least, most), *levels), (np.tile(np.arange(len(lower)), 2), *steps))
 
     def _published(self, base_values: BoolArray) -> BoolArray:
-        return np.bincount(self.places[base_values], minlength=self._hierarchy.size(self._finest)) > 0
-
-    @cached_property
-    def _counted(self) -> FloatArray:
-        return np.repeat([1.0, 0.0], len(self._ends[0]))
+        return np.bincount(self.places[base_values], minlength=self.hierarchy.size(self.finest)) > 0
 
     def _costs(self, ends: FloatArray) -> FloatArray:
         return np.concatenate([np.where(np.isfinite(ends), ends, 0.0), np.zeros(len(ends))])
+
+    def _shares(self, costs: FloatArray) -> ValueRange | None:
+        return self.nested.extreme_ratios(costs, np.repeat([1.0, 0.0], len(costs) // 2))
 
     @cached_property
     def _open(self) -> tuple[BoolArray, BoolArray]:
@@ -187,33 +149,30 @@ class Amounts:
     def open_labels(self) -> tuple[str, ...]:
         """The published values whose rows may have numbers without end."""
         is_open = self._open[0] | self._open[1]
-        return tuple(np.array(self._hierarchy.labels[self._finest], dtype=object)[is_open].tolist())
+        return tuple(np.array(self.hierarchy.labels[self.finest], dtype=object)[is_open].tolist())
 
     @property
     def stated(self) -> tuple[str, ...]:
         """The labels without an end whose meanings bound the numbers of possible rows."""
-        low, high = self.scale.stated_ends(self._hierarchy)
-        is_used = self._counting & ((low > self.numbers.low) | (high < self.numbers.high))
-        labels = self._hierarchy.labels
+        low, high = self.scale.stated_ends(self.hierarchy)
+        is_used = self.counting & ((low > self.numbers.low) | (high < self.numbers.high))
+        labels = self.hierarchy.labels
         over = {
-            labels[level][self._hierarchy.lift(0, level)[code]]
+            labels[level][self.hierarchy.lift(0, level)[code]]
             for code in np.flatnonzero(is_used)
-            for level in range(self._hierarchy.height)
+            for level in range(self.hierarchy.height)
         }
         return tuple(f"{label} is {meaning}" for label, meaning in self.scale.meanings.items() if label in over)
 
     @cached_property
     def is_sharp(self) -> bool:
         """True if one published table shows the attribute and the condition, so that every bound is approached."""
-        return self._finest < self._hierarchy.height and bool(self.rows.by({self.attribute: self._finest}).sharp)
+        return self.finest < self.hierarchy.height and bool(self.rows.by({self.attribute: self.finest}).sharp)
 
     def mean_range(self) -> ValueRange | None:
         """Certain bounds of the mean; None if no row has a number in any table."""
-        low, high = self._ends
-        ends = [self.nested.extreme_ratios(self._costs(end), self._counted) for end in (low, high)]
-        if ends[0] is None or ends[1] is None:
-            return None
-        return self._with_open_ends(ends[0].lower, ends[1].upper)
+        lows, highs = (self._shares(self._costs(end)) for end in self._ends)
+        return lows and highs and self._with_open_ends(lows.lower, highs.upper)
 
     def total_range(self) -> ValueRange:
         """Certain bounds of the sum."""
@@ -229,7 +188,7 @@ class Amounts:
         low, high = self._ends
         present = self.nested.levels[0][1][: len(low)] > 0
         lows, highs = np.unique(low[present]), np.unique(high[present])
-        if not len(lows) or self.nested.extreme_ratios(0 * self._counted, self._counted) is None:
+        if not len(lows) or self._shares(np.zeros(2 * len(low))) is None:
             return None
         return ValueRange(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
 
@@ -238,7 +197,7 @@ class Amounts:
         while first < last:
             middle = (first + last) // 2
             below = np.concatenate([(ends <= candidates[middle]).astype(np.float64), np.zeros(len(ends))])
-            shares = self.nested.extreme_ratios(below, self._counted)
+            shares = self._shares(below)
             assert shares is not None
             if shares[side] >= probability * (1 - _ROUNDING) and shares[side] > 0:
                 last = middle
@@ -247,10 +206,7 @@ class Amounts:
         return float(candidates[first])
 
     def estimated(self, model: MarginalModel) -> "Estimated":
-        """The numbers as the model, or a drawn table, estimates them.
-
-        Raises InputError if no row with a number is expected, or if rows are whose label cannot be read as numbers.
-        """
+        """Numbers as a model estimates them. Raises InputError if no row with a readable number is expected."""
         expected = model.expected_within({self.attribute: 0}, self.rows.estimated)
         points = self.numbers.points
         spans = self.numbers.high - self.numbers.low
@@ -272,7 +228,7 @@ class Amounts:
 
     def _check_read(self, unread: BoolArray) -> None:
         if unread.any():
-            labels = np.array(self._hierarchy.labels[self._finest])[np.unique(self.places[unread])].tolist()
+            labels = np.array(self.hierarchy.labels[self.finest])[np.unique(self.places[unread])].tolist()
             raise InputError(
                 f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers; leave their rows "
                 "out by where=, or give numbers by values="
@@ -281,22 +237,18 @@ class Amounts:
     @property
     def basis(self) -> Basis:
         """Basis of the estimates: labels that stand for several numbers are finer than any table."""
-        distinctions = self.rows.distinctions({self.attribute: self._level_told})
-        low, high = self.numbers.low, self.numbers.high
-        if np.any((low != high) & self._possible & self.numbers.may_count):
-            separating_level = (
-                distinctions[self.attribute].separating_level if self.attribute in distinctions else NO_LEVEL
-            )
-            distinctions[self.attribute] = Distinction(NO_LEVEL, separating_level)
+        distinctions = self.rows.distinctions({self.attribute: self._coarsest_level})
+        if np.any((self.numbers.low != self.numbers.high) & self.counting):
+            before = distinctions.get(self.attribute, Distinction(NO_LEVEL, NO_LEVEL))
+            distinctions[self.attribute] = Distinction(NO_LEVEL, before.separating_level)
         return basis_in(self.model, distinctions)
 
     @property
-    def _level_told(self) -> int:
-        numbers = self.numbers
-        for level in range(self._hierarchy.height - 1, 0, -1):
-            codes = self._hierarchy.lift(0, level)
-            first = np.unique(codes, return_index=True)[1]
-            if np.array_equal(numbers.low, numbers.low[first][codes]) and np.array_equal(numbers.low, numbers.high):
+    def _coarsest_level(self) -> int:
+        low = self.numbers.low
+        for level in range(self.hierarchy.height - 1, 0, -1) if np.array_equal(low, self.numbers.high) else ():
+            codes = self.hierarchy.lift(0, level)
+            if np.array_equal(low, low[np.unique(codes, return_index=True)[1]][codes]):
                 return level
         return 0
 

@@ -1,7 +1,7 @@
 """Shares, and comparisons of groups by them: conditional shares, risk ratios, risk differences and odds ratios, with bounds.
 
-Each is a number of four counts, of those who are in a group or not and have an outcome or not, and lies for certain between
-its ends over all four counts within their bounds (`models.inference.two_by_two`; design 4.21).
+A comparison is a function of a two-by-two table, group by outcome. Its certain bounds are its extremes over all four counts
+within their bounds (`models.inference.two_by_two`; design 4.21).
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,8 @@ import numpy as np
 from marginals.answers import Answer, Bounds, Of, answer, frame_of, weakest
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.estimates import MeantRows, basis_in, listed
+from marginals.estimates import MeantRows, basis_in
+from marginals.messages import first_few
 from marginals.published_values import meanings
 from marginals.tables.attribute import MISSING
 from marginals.tables.intervals import names_missing
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class _ComparedGroups:
-    """Some rows, a group of them, another one (None: everybody else), and an outcome; leaves_out: rows without a value."""
+    """Rows, two groups of them and an outcome. against: None for everybody else. leaves_out: rows without a value."""
 
     rows: MeantRows
     outcome: Mapping[str, Meaning]
@@ -63,10 +64,10 @@ class _ComparedGroups:
             raise InputError('an outcome and a group are conditions, such as "diagnosis=Flu" and "sex=Female"')
         if alike := having.keys() & inside.keys():
             raise InputError(
-                f"the outcome and the group are of different attributes, not both of {listed(sorted(alike))}"
+                f"the outcome and the group are of different attributes, not both of {first_few(sorted(alike))}"
             )
-        known = {**_known(model, having), **(_known(model, inside) if other is None else {})}
-        groups = cls(MeantRows.of(model, where).and_of(known), having, inside, other, bool(known))
+        present = {**_with_value(model, having), **(_with_value(model, inside) if other is None else {})}
+        groups = cls(MeantRows.of(model, where).and_of(present), having, inside, other, bool(present))
         _require_possible(groups.first, "of the group")
         _require_possible(groups.second, "of the other group")
         _require_possible(groups.rows.and_of(having), "with the outcome")
@@ -85,8 +86,8 @@ class _ComparedGroups:
 
     def bounds(self) -> FloatArray:
         def split(rows: MeantRows, most: ValueRange | None = None) -> tuple[ValueRange, ValueRange, ValueRange]:
-            whole = _range(rows)
-            return _range(rows.and_of(self.outcome)), _range(self.without(rows), most or whole), whole
+            total = _range(rows)
+            return _range(rows.and_of(self.outcome)), _range(self.without(rows), most or total), total
 
         first, second = split(self.first), split(self.second)
         anything = ValueRange(0, first[-1].upper + second[-1].upper)
@@ -109,18 +110,13 @@ class _ComparedGroups:
         return are_sums_known(tighten(bounds)) and cell.bounds().sharp
 
     def basis(self) -> Basis:
-        model = self.rows.model
-        asked = self.rows.distinctions({})
-        for conditions in (self.group, self.outcome) if self.against is None else (self.outcome,):
-            for attribute, meaning in conditions.items():
-                asked[attribute] = _two_groups(self.rows, attribute, meaning)
-        if self.against is not None:
-            both = MeantRows(model, {a: self.group[a] | self.against[a] for a in self.group if a in self.against})
-            for attribute in {**self.group, **self.against}:
-                among = {attribute: both.meanings[attribute]} if attribute in both.meanings else {}
-                meaning = self.group[attribute] if among else {**self.group, **self.against}[attribute]
-                asked[attribute] = _two_groups(self.rows.and_of(among), attribute, meaning)
-        basis = basis_in(model, asked)
+        against = self.against or {}
+        by_attribute = self.rows.distinctions({})
+        for attribute, meaning in {**self.outcome, **against, **self.group}.items():
+            is_in_both = attribute in against and attribute in self.group
+            among = {attribute: self.group[attribute] | against[attribute]} if is_in_both else {}
+            by_attribute[attribute] = _two_groups(self.rows.and_of(among), attribute, meaning)
+        basis = basis_in(self.rows.model, by_attribute)
         return weakest([basis, self.rows.basis({})]) if self.leaves_out else basis
 
 
@@ -128,15 +124,15 @@ def _negated(conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
     return {attribute: ~meaning for attribute, meaning in conditions.items()}
 
 
-def _known(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
-    known = {}
+def _with_value(model: MarginalModel, conditions: Mapping[str, Meaning]) -> dict[str, Meaning]:
+    present = {}
     for attribute, meaning in conditions.items():
         labels = model.domain.hierarchy(attribute).labels[0]
         is_missing = np.array([label == MISSING for label in labels])
         may_miss = np.array([names_missing(label) for label in labels])
         if may_miss.any() and not np.any(is_missing & meaning.possibly):
-            known[attribute] = Meaning.between(~may_miss | meaning.surely, ~is_missing)
-    return known
+            present[attribute] = Meaning.between(~may_miss | meaning.surely, ~is_missing)
+    return present
 
 
 def _are_shown(*parts: MeantRows) -> bool:
@@ -146,8 +142,8 @@ def _are_shown(*parts: MeantRows) -> bool:
 def _require_possible(rows: MeantRows, which: str) -> None:
     if not all(meaning.possibly.any() for meaning in rows.meanings.values()):
         raise InputError(
-            f"where excludes the rows {which}, so there is nothing to compare: where= says which rows of both groups are "
-            'meant, and against= names the other group, such as against="sex=Female"'
+            f"where excludes the rows {which}, so there is nothing to compare. where= selects rows of both groups, and "
+            'against= names the other group, such as against="sex=Female"'
         )
 
 
@@ -155,10 +151,10 @@ def _two_groups(rows: MeantRows, attribute: str, meaning: Meaning) -> Distinctio
     model = rows.model
     hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
     inside = meaning.surely | meaning.cut
-    among = rows.meant.get(attribute, np.ones_like(inside))
+    among = rows.base_values.get(attribute, np.ones_like(inside))
     groups = np.where(among, inside.astype(np.intp), NOT_ASKED)
-    told = Distinction.of_groups(hierarchy, finest, groups) or Distinction(NO_LEVEL, NO_LEVEL)
-    return Distinction(NO_LEVEL, told.separating_level) if meaning.cut.any() else told
+    distinction = Distinction.of_groups(hierarchy, finest, groups) or Distinction(NO_LEVEL, NO_LEVEL)
+    return Distinction(NO_LEVEL, distinction.separating_level) if meaning.cut.any() else distinction
 
 
 def _range(rows: MeantRows | None, otherwise: ValueRange | None = None) -> ValueRange:
@@ -181,35 +177,35 @@ def effect(model: MarginalModel, outcome: Where, group: Where, against: Where | 
 
 def _compared(groups: _ComparedGroups, basis: Basis, comparison: Effect) -> Answer:
     def bounds() -> Bounds:
-        found = groups.bounds()
-        ends = extremes(found, comparison)
-        return Bounds(*ends, ends.is_known or (ends != comparison.within and groups.is_sharp(found)))
+        counts = groups.bounds()
+        ends = extremes(counts, comparison)
+        return Bounds(*ends, ends.is_known or (ends != comparison.within and groups.is_sharp(counts)))
 
     return answer(groups.rows.model, lambda table: comparison.of(*groups.expected(table)), basis, bounds)
 
 
 def share(model: MarginalModel, part: Where, where: Where) -> Answer:
     """Return the share of the rows of one condition that another one holds for. Raises InputError where there are none."""
-    meant = meanings(model.domain, model.finest_levels, part)
-    if not meant:
+    conditions = meanings(model.domain, model.finest_levels, part)
+    if not conditions:
         raise InputError('a share is that of the rows with some values, such as "diagnosis=Flu"')
     all_rows = MeantRows.of(model, where)
-    rows = all_rows.and_of(known := _known(model, meant))
-    inside = rows.and_of(meant)
-    whole, within = _range(rows), _range(inside)
-    if not whole.upper:
+    rows = all_rows.and_of(present := _with_value(model, conditions))
+    inside = rows.and_of(conditions)
+    total, within = _range(rows), _range(inside)
+    if not total.upper:
         raise InputError("no row with these values is possible, so there is nothing to take a share of")
-    outside = rows.and_of(_negated(meant)) if len(meant) == 1 else None
-    ends = ValueRange(*map(float, share_bounds(within, _range(outside, whole), whole)))
+    outside = rows.and_of(_negated(conditions)) if len(conditions) == 1 else None
+    ends = ValueRange(*map(float, share_bounds(within, _range(outside, total), total)))
 
     def ask(table: MarginalModel) -> float:
         return ratio(table.expected_in(inside.estimated), table.expected_in(rows.estimated))
 
     expected = model.expected_in(rows.estimated)
-    of = Of(expected, model.expected_in(all_rows.estimated) - expected if known else 0.0)
+    of = Of(expected, model.expected_in(all_rows.estimated) - expected if present else 0.0)
     if ends.is_known:
         return answer(model, ask, CERTAIN, lambda: Bounds(*ends, True), of=of, clips=True)
-    is_told = not (known and rows.is_in_doubt)
-    is_sharp = is_told and (_are_shown(rows, inside) or (whole.is_known and inside.bounds().sharp))
-    basis = weakest([inside.basis({}), rows.basis({})]) if known else inside.basis({})
+    is_decided = not (present and rows.is_in_doubt)
+    is_sharp = is_decided and (_are_shown(rows, inside) or (total.is_known and inside.bounds().sharp))
+    basis = weakest([inside.basis({}), rows.basis({})]) if present else inside.basis({})
     return answer(model, ask, basis, lambda: Bounds(*ends, is_sharp), of=of, clips=True)

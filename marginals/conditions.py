@@ -141,23 +141,16 @@ Where: TypeAlias = Mapping[str, Values] | Sequence[str]
 """`{"age": "20-39", "race": ["White", "Black"]}`, or `["age in 20-39", "race=White|Black"]`, or one such text."""
 
 IsValue: TypeAlias = Callable[[str, str], bool]
-"""Test that a text means values of a column, by the column's name."""
 
-EXACT = 2**53
-"""Limit of whole numbers that every engine tells apart."""
+EXACT = 2**53  # the limit of whole numbers that every engine tells apart
 
-_DEEPEST = 100
-"""Deepest nesting of parentheses and negations."""
+_DEEPEST = 100  # parentheses and negations
 
-_LONGEST = 20_000
-"""Most characters of a condition."""
+_LONGEST = 20_000  # characters
 
 
 def formula_of(where: Where, names: Collection[str] = ()) -> Formula:
-    """Return the formula of a condition, or of several, all of which must hold. `names`: as for `parsed`.
-
-    Raises InputError for anything else.
-    """
+    """Return the formula of a condition, or of several, all of which must hold. Raises InputError for anything else."""
     terms: list[Formula]
     if isinstance(where, Mapping):
         for name in where:
@@ -180,11 +173,7 @@ def _texts_of(name: str, values: Values) -> tuple[str, ...]:
 
 
 def parsed(condition: str, names: Collection[str] = (), is_value: IsValue | None = None) -> Formula:
-    """Return the formula of a text. Raises InputError for anything else.
-
-    `names`: of the table's columns, of any characters; other columns are words or stand between backticks. `is_value`:
-    tests whether a text is a choice of a column's values.
-    """
+    """Return the formula of a text. `is_value`: tests whether a text is a choice of a column's values."""
     if len(condition) > _LONGEST:
         raise InputError(f"a condition has {len(condition)} characters, more than the {_LONGEST} that are read")
     if not _is_text(condition):
@@ -227,8 +216,7 @@ _CONSTANT = re.compile(rf"(?:{QUOTED}|{PLAIN})", re.DOTALL)
 _QUOTED_VALUE = re.compile(rf"\s*(?:{QUOTED})(?=\s*(?:\||\)|$|(?:and|or)\b))", re.DOTALL)
 _STOP = re.compile(r"[()|]|\s+(?:and|or)\b")
 
-_ENDS = 50
-"""Most places at which a label of a column may end: it may have parentheses, "and" and "or" within."""
+_ENDS = 50  # at most, of a label, which may have parentheses, "and" and "or" within
 
 
 class _Reader:
@@ -464,11 +452,10 @@ def unquoted(text: str) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class Meaning:
-    """Base values that a condition means: surely, and possibly, where a value is not decided.
+    """Base values that a condition means: surely, and possibly if a value is not decided. Each array has shape (size(0),).
 
-    Each array has shape (size(0),). A range of numbers is not decided for a value that is no number, nor for one that
-    it cuts. `shares`: estimated, nan of a value that is no number. `low`, `high`: the ends of the range, where it cuts
-    a value.
+    A value that is no number, and one that a range cuts, is not decided. `shares`: nan of a value that is no number.
+    `low`, `high`: the ends of the range, if it cuts a value.
     """
 
     surely: BoolArray
@@ -521,11 +508,7 @@ class UnjudgedError(_ConditionError):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of an attribute.
-
-    `finest`: its finest published level. `of_table`: whether base values are those of a table; their numbers are
-    exact, whatever labels are above them. `words`: the meanings of some labels, such as "Female" of 2.
-    """
+    """Labels of an attribute. `of_table`: base values are those of a table, with exact numbers."""
 
     attribute: str
     hierarchy: Hierarchy
@@ -534,10 +517,7 @@ class Labels:
     words: Mapping[str, str] = field(default_factory=dict)
 
     def meaning_of(self, text: str) -> Meaning:
-        """Meaning of a text among the labels: base values, and those for which it is not decided.
-
-        Raises InputError, naming the attribute, for an unknown label, and for a range that no value lies in.
-        """
+        """Meaning of a text among the labels. Raises InputError for an unknown label or an empty range."""
         numbers = Range.of(text) if self.has_numbers else None
         is_comparison = numbers is not None and text.lstrip().startswith(("<", ">"))  # also where a label is spelled so
         if not is_comparison and (inside := self.labelled(text)) is not None:
@@ -568,11 +548,7 @@ class Labels:
         return not (is_several or _LIST.fullmatch(text)) and Range.of(text) is not None and self.has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
-        """Base values under a label; None for none. Of several meanings of a label its finest published level counts.
-
-        A number has one label, however the text spells it. A meaning stands for its label. Raises InputError for a
-        meaning of several labels, or one that is another value's label.
-        """
+        """Base values under a label; None for none. Of several meanings of a label its finest published level counts."""
         labels = [label for label, word in self.words.items() if word == text != label]
         if (level := self._level_of(text)) is not None:
             labels.append(f"{text}@{level}")
@@ -604,10 +580,7 @@ class Labels:
         return parts(text)
 
     def between(self, numbers: Range, text: str) -> Meaning:
-        """Base values that lie in a range, which messages quote as in the text. Raises InputError as `meaning_of` does.
-
-        A value that is no number, such as `refused`, is not decided; a missing one does not lie in the range.
-        """
+        """Return the base values in a range, which messages quote as `text`. A value that is no number is not decided."""
         labels = self.hierarchy.labels[0]
         shares = np.zeros(len(labels))
         inside, meets = np.zeros((2, len(labels)), dtype=np.bool_)
@@ -630,9 +603,7 @@ class Labels:
         return replace(meaning, low=low, high=high)
 
     def no_value(self, text: str) -> InputError:
-        """Error for a text that means none of the values; it says nothing of rows with the text below the published
-        levels.
-        """
+        """Error for a text that means none of the values; it tells nothing of rows below the published levels."""
         if self.hierarchy.labels[self.finest] == (SUPPRESSED,):
             return NoValueError(
                 self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"

@@ -1,7 +1,8 @@
 """Statistics of whole tables with every published count: any function of rows, and regressions.
 
-No row is somebody's. What no table shows is drawn as strong as what one shows; how often intervals by such tables hold the
-truth is measured (page of yardsticks). A number within a published group is drawn as the neighbouring groups suggest.
+No row is somebody's. Associations that no table shows are drawn as strong as those that one shows. How often intervals by
+such tables hold the truth is measured (page of yardsticks). A number within a published group is drawn as the neighbouring
+groups suggest.
 """
 
 import re
@@ -14,7 +15,7 @@ import numpy as np
 
 from marginals.answers import Answer, Bounds, drawn, interval_of
 from marginals.errors import InputError
-from marginals.estimates import assumption, basis_in, distinctions, free_name, marked, rows_frame
+from marginals.estimates import assumption, basis_by, free_name, marked, rows_frame
 from marginals.messages import installing
 from marginals.tables.intervals import LabelNumbers, numbers_at
 from models.arrays import CodeArray, FloatArray
@@ -27,11 +28,9 @@ if TYPE_CHECKING:
 Statistic = Callable[["pd.DataFrame"], Any]
 """A number, a Series or a frame of numbers, made of a table with a row for each person."""
 
-FAMILIES = ("ols", "logit", "poisson")
-"""Regressions, as statsmodels calls them."""
+FAMILIES = ("ols", "logit", "poisson")  # as statsmodels calls them
 
-_STEEPEST = 1.8
-"""Of the density within a group: 2 leaves nobody at its lower end."""
+_STEEPEST = 1.8  # density within a group; 2 leaves nobody at its lower end
 
 
 def with_numbers(
@@ -41,58 +40,51 @@ def with_numbers(
     codes = {a: rows[a].cat.codes.to_numpy() for a in map(str, rows)}
     numbers = {}
     for a in codes:
-        if (told := numbers_at(domain.hierarchy(a), levels[a])) is not None:
+        if (labels := numbers_at(domain.hierarchy(a), levels[a])) is not None:
             others = [(codes[b], domain.hierarchy(b).size(levels[b])) for b in codes if b != a]
-            numbers[free_name(f"{a}_number", levels)] = _within(told, codes[a], others, rng)
-    found = rows.assign(**numbers)
-    found.attrs.update(rows.attrs)
-    return found
+            numbers[free_name(f"{a}_number", levels)] = _within(labels, codes[a], others, rng)
+    frame = rows.assign(**numbers)
+    frame.attrs.update(rows.attrs)
+    return frame
 
 
 def _within(
-    told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]], rng: "np.random.Generator"
+    labels: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]], rng: "np.random.Generator"
 ) -> FloatArray:
-    low, high = told.low[codes], told.high[codes]
-    numbers = told.points[codes].copy()
-    spread = np.isfinite(low) & np.isfinite(high) & (low < high)
-    low, width = (
-        np.where(spread, low, 0.0),
-        np.where(spread, high - low + told.is_whole[codes], 0.0),
-    )  # others have no end
-    slope = np.clip(_slopes(told, codes, others), -_STEEPEST, _STEEPEST)
+    low, high, are_whole = labels.low[codes], labels.high[codes], labels.is_whole[codes]
+    numbers = labels.points[codes].copy()
+    spread = np.isfinite(low) & np.isfinite(high) & (low < high)  # others have no end
+    low, width = np.where(spread, low, 0.0), np.where(spread, high - low + are_whole, 0.0)
+    slope = np.clip(_slopes(labels, codes, others), -_STEEPEST, _STEEPEST)
     half = np.where(np.abs(slope) < 1e-6, 1e-6, slope) / 2
     place = (half - 1 + np.sqrt((1 - half) ** 2 + 4 * half * rng.random(len(codes)))) / (2 * half)
     inside = low + np.clip(place, 0, 1 - 1e-9) * width
-    numbers[spread] = np.where(told.is_whole[codes], np.floor(inside), inside)[spread]
+    numbers[spread] = np.where(are_whole, np.floor(inside), inside)[spread]
     return numbers
 
 
-def _slopes(told: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]]) -> FloatArray:
-    """How much denser rows like each one are at the upper end of its label than at the lower end, by the labels around.
-
-    The density of rows with one more attribute's value b is that of all rows times the share of b, each of which changes
-    from label to label as a line.
-    """
-    order = np.argsort(told.low, kind="stable")
-    order = order[np.isfinite(told.low[order]) & np.isfinite(told.high[order])]
-    place = np.full(len(told.low), -1)
+def _slopes(labels: LabelNumbers, codes: CodeArray, others: Sequence[tuple[CodeArray, int]]) -> FloatArray:
+    """Differences in density between the ends of each row's label, for rows like it, by the neighbouring labels."""
+    order = np.argsort(labels.low, kind="stable")
+    order = order[np.isfinite(labels.low[order]) & np.isfinite(labels.high[order])]
+    place = np.full(len(labels.low), -1)
     place[order] = np.arange(len(order))
     at = place[codes]
-    known = at >= 0  # rows whose label has both ends
-    at = at[known]
-    widths = (told.high - told.low + told.is_whole)[order]
+    has_ends = at >= 0
+    at = at[has_ends]
+    widths = (labels.high - labels.low + labels.is_whole)[order]
     rows = np.bincount(at, minlength=len(order)).astype(np.float64)
     slopes = np.zeros(len(codes))
-    slopes[known] = _steps((rows / np.where(widths > 0, widths, 1))[:, None])[at, 0]
+    slopes[has_ends] = _steps((rows / np.where(widths > 0, widths, 1))[:, None])[at, 0]
     for other, size in others:
-        beside = other[known]
-        cells = np.bincount(at * size + beside, minlength=len(order) * size).reshape(len(order), size)
-        slopes[known] += _steps((cells + 1 / size) / (rows[:, None] + 1))[at, beside]
+        values = other[has_ends]
+        cells = np.bincount(at * size + values, minlength=len(order) * size).reshape(len(order), size)
+        slopes[has_ends] += _steps((cells + 1 / size) / (rows[:, None] + 1))[at, values]
     return slopes
 
 
 def _steps(densities: FloatArray) -> FloatArray:
-    """From each group to the next half the difference of its neighbours, over its own density; shape (groups, columns)."""
+    """Half the difference of each group's neighbours, relative to its density; shape (groups, columns)."""
     padded = np.concatenate([densities[:1], densities, densities[-1:]])
     return np.asarray((padded[2:] - padded[:-2]) / 2 / np.maximum(densities, 1e-300))
 
@@ -111,21 +103,17 @@ def frame_of_table(table: DrawnTable) -> "pd.DataFrame":
 def estimate(
     model: MarginalModel, function: Statistic, level: float, tables: int, seed: int
 ) -> "Answer | pd.DataFrame":
-    """Return a number of drawn tables as an answer, and a Series or a frame of numbers as a frame: value, low, high, kind.
-
-    Raises InputError where the function fails, or gives something else.
-    """
+    """Return a number of drawn tables as an answer, and a Series or a frame of numbers as a frame."""
     import pandas as pd
 
-    asked = [_asked(function, frame_of_table(table)) for table in drawn(model, tables, seed)]
-    basis = basis_in(model, distinctions(model, model.finest_levels))
-    if not isinstance(asked[0], pd.Series | pd.DataFrame):
-        numbers = list(map(_number, asked))
-        middle = interval_of(numbers, level)[1]
+    results = [_result(function, frame_of_table(table)) for table in drawn(model, tables, seed)]
+    basis = basis_by(model, model.finest_levels)
+    if not isinstance(results[0], pd.Series | pd.DataFrame):
+        middle = interval_of(list(map(_number, results)), level)[1]
         drawing = level, tables, seed
         return Answer(middle, basis, Bounds(), model, partial(_number_of, function), _drawing=drawing)
     try:
-        together = pd.concat([each.stack() if isinstance(each, pd.DataFrame) else each for each in asked], axis=1)
+        together = pd.concat([one.stack() if isinstance(one, pd.DataFrame) else one for one in results], axis=1)
         numbers = together.to_numpy(dtype=np.float64)
     except (TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the function gives no numbers of the same kind for each table: {error}") from None
@@ -135,7 +123,7 @@ def estimate(
     return marked(pd.DataFrame({"value": value, "low": low, "high": high, "kind": kinds}, together.index), basis)
 
 
-def _asked(function: Statistic, frame: "pd.DataFrame") -> Any:
+def _result(function: Statistic, frame: "pd.DataFrame") -> Any:
     try:
         return function(frame)
     except InputError:
@@ -149,7 +137,7 @@ def _asked(function: Statistic, frame: "pd.DataFrame") -> Any:
 
 
 def _number_of(function: Statistic, table: DrawnTable) -> float:
-    return _number(_asked(function, frame_of_table(table)))
+    return _number(_result(function, frame_of_table(table)))
 
 
 def _number(result: Any) -> float:
@@ -161,10 +149,7 @@ def _number(result: Any) -> float:
 
 
 def fit(model: MarginalModel, formula: str, family: str, level: float, tables: int, seed: int) -> "pd.DataFrame":
-    """Return the coefficients of a regression, fitted to drawn tables and pooled by Rubin's rules.
-
-    Raises InputError if a pair of attributes that it needs is assumed, without statsmodels, and for what is no formula.
-    """
+    """Return the coefficients of a regression, fitted to drawn tables and pooled by Rubin's rules."""
     import pandas as pd
     from scipy.stats import t
 
@@ -172,11 +157,11 @@ def fit(model: MarginalModel, formula: str, family: str, level: float, tables: i
     outcome = next((a for a in names if re.search(rf"(?<!\w){re.escape(a)}(?!\w)", formula.partition("~")[0])), None)
     if outcome is None or "~" not in formula:
         raise InputError('a regression is a formula of published attributes, such as "asthma ~ age + sex"')
-    basis = basis_in(model, distinctions(model, {a: model.finest_levels[a] for a in names}))
+    basis = basis_by(model, {a: model.finest_levels[a] for a in names})
     if basis.assumed:
         raise InputError(f"{assumption(basis.assumed)}; a regression would find that, and nothing of the data")
-    found = [_fitted(frame_of_table(table), names, outcome, formula, family) for table in drawn(model, tables, seed)]
-    values, errors = (np.array([each[place].to_numpy() for each in found]) for place in (0, 1))
+    fits = [_fitted(frame_of_table(table), names, outcome, formula, family) for table in drawn(model, tables, seed)]
+    values, errors = (np.array([one[place].to_numpy() for one in fits]) for place in (0, 1))
     within, between = (errors**2).mean(axis=0), values.var(axis=0, ddof=1) * (1 + 1 / tables)
     freedom = (tables - 1) * (1 + within / np.maximum(between, 1e-300)) ** 2
     value, error = values.mean(axis=0), np.sqrt(within + between)
@@ -188,7 +173,7 @@ def fit(model: MarginalModel, formula: str, family: str, level: float, tables: i
         "high": value + reach,
         "kind": basis.kind.value,
     }
-    return marked(pd.DataFrame(columns, found[0][0].index), basis)
+    return marked(pd.DataFrame(columns, fits[0][0].index), basis)
 
 
 def _fitted(

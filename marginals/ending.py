@@ -7,8 +7,9 @@ as they are.
 import io
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
@@ -122,40 +123,30 @@ def ignore_interrupts() -> None:
 # Standard streams: output that is lost is an error of its own kind, and messages that nobody can read are none.
 
 
-class _Messages(io.BufferedWriter):
-    """The bytes of a standard stream, to be written; what cannot be written is dropped.
+class _Stream(io.BufferedWriter):
+    """The bytes of a standard stream; what cannot be written is dropped, with an error if it is output.
 
     The file below is Python's own: were it ours, a signal between its writing and its return would have all written twice.
     """
 
     def __init__(self, number: int) -> None:
         super().__init__(io.FileIO(number, "wb", closefd=False))
-        self._is_lost = False
+        self._number, self._is_lost = number, False
 
     def write(self, content: Any) -> int:
-        if not self._is_lost:  # what is left in buffers is dropped, too
-            try:
-                return super().write(content)
-            except OSError as error:
-                self._is_lost = True
-                self._lost(error)
-        return memoryview(content).nbytes
+        return self._tried(partial(super().write, content)) or memoryview(content).nbytes
 
     def flush(self) -> None:
-        if not self._is_lost:
-            try:
-                super().flush()
-            except OSError as error:
-                self._is_lost = True
-                self._lost(error)
+        self._tried(super().flush)
 
-    def _lost(self, error: OSError) -> None:
-        pass  # messages need no reader
-
-
-class _Output(_Messages):
-    def _lost(self, error: OSError) -> None:
-        raise LostOutputError(error) from None
+    def _tried(self, action: Callable[[], int | None]) -> int | None:
+        try:
+            return None if self._is_lost else action()
+        except OSError as error:
+            self._is_lost = True
+            if self._number == 1:  # messages need no reader
+                raise LostOutputError(error) from None
+            return None
 
 
 @contextmanager
@@ -168,8 +159,8 @@ def streams() -> Iterator[None]:
     before = sys.stdout, sys.stderr
     if os.name == "posix":
         _occupy()
-        sys.stdout = _stream(sys.stdout, 1, _Output)
-        sys.stderr = _stream(sys.stderr, 2, _Messages)
+        sys.stdout = _stream(sys.stdout, 1)
+        sys.stderr = _stream(sys.stderr, 2)
     try:
         yield
     finally:
@@ -189,7 +180,7 @@ def _occupy() -> None:
             os.open(os.devnull, os.O_RDONLY)
 
 
-def _stream(stream: Any, number: int, kind: type[_Messages]) -> Any:
+def _stream(stream: Any, number: int) -> Any:
     if stream is None:
         encoding, lines = "utf-8", False
     elif type(stream) is io.TextIOWrapper and not stream.closed and _number(stream) == number:
@@ -198,7 +189,7 @@ def _stream(stream: Any, number: int, kind: type[_Messages]) -> Any:
             stream.flush()
     else:
         return stream
-    written = kind(number)
+    written = _Stream(number)
     return io.TextIOWrapper(
         written,
         encoding,

@@ -86,9 +86,6 @@ class WorkerLostError(MarginalsError):
 class NothingPublishableError(MarginalsError):
     """No collection satisfies the policy. The command line answers with exit status 1.
 
-    in_the_table: a sentence for the steward of the table, which names values of it. It is no part of the message, since
-    messages end in logs.
-
     >>> import marginals
     >>> from marginals.example import table
     >>> marginals.publish(table, marginals.Policy(k_link=1000, base="none", diversity="none"))
@@ -97,10 +94,6 @@ class NothingPublishableError(MarginalsError):
     marginals.errors.NothingPublishableError: no marginal of the table satisfies the policy: \
 k_link = 1000 demands 1,000 rows in every class, and there are 48 rows in all
     """
-
-    def __init__(self, problem: str, in_the_table: str = "") -> None:
-        self.in_the_table = in_the_table
-        super().__init__(problem)
 
 
 class BundleError(InputError):

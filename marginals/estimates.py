@@ -10,7 +10,8 @@ import numpy as np
 from marginals.arguments import elements_of, require_whole_number
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
-from marginals.published_values import known_attribute, meanings, unjudged_error, values_meant
+from marginals.messages import first_few
+from marginals.published_values import known_attribute, meanings, unjudged_error
 from marginals.tables.intervals import numbers_at
 from models.arrays import BoolArray, CodeArray
 from models.deadline import Deadline
@@ -30,62 +31,64 @@ if TYPE_CHECKING:
 
 
 _NAMED = 5
-"""Groups of attributes that a warning names."""
-
 Frame = TypeVar("Frame", bound="pd.DataFrame | pd.Series[Any]")
 
 
 def distinctions(
-    model: MarginalModel, levels: Mapping[str, int], meant: Mapping[str, BoolArray] | None = None
+    model: MarginalModel, levels: Mapping[str, int], base_values: Mapping[str, BoolArray] | None = None
 ) -> dict[str, Distinction]:
-    """What an answer tells apart: the values of some levels, among the rows whose base values are meant; nothing of none.
-
-    An attribute that is asked for and that no table shows is told apart by none, at whatever level.
-    """
-    meant = meant or {}
-    if not all(inside.any() for inside in meant.values()):
+    """Return the values of some levels that an answer about rows with some base values distinguishes, by attribute."""
+    base_values = base_values or {}
+    if not all(inside.any() for inside in base_values.values()):
         return {}
-    asked: dict[str, Distinction | None] = {}
-    for attribute in {**levels, **meant}:
+    by_attribute: dict[str, Distinction | None] = {}
+    for attribute in {**levels, **base_values}:
         hierarchy, finest = model.domain.hierarchy(attribute), model.finest_levels[attribute]
-        if attribute in levels and finest == hierarchy.height:
-            asked[attribute] = Distinction(NO_LEVEL, NO_LEVEL)
-        elif attribute in meant:
+        if attribute in levels and finest == hierarchy.height:  # no table shows it
+            by_attribute[attribute] = Distinction(NO_LEVEL, NO_LEVEL)
+        elif attribute in base_values:
             values = hierarchy.lift(0, levels.get(attribute, hierarchy.height)).astype(np.intp)
-            asked[attribute] = Distinction.of_groups(hierarchy, finest, np.where(meant[attribute], values, NOT_ASKED))
+            groups = np.where(base_values[attribute], values, NOT_ASKED)
+            by_attribute[attribute] = Distinction.of_groups(hierarchy, finest, groups)
         else:
-            asked[attribute] = Distinction.of_level(hierarchy, levels[attribute])
-    return {attribute: distinction for attribute, distinction in asked.items() if distinction}
+            by_attribute[attribute] = Distinction.of_level(hierarchy, levels[attribute])
+    return {attribute: distinction for attribute, distinction in by_attribute.items() if distinction}
 
 
-def basis_in(model: MarginalModel, asked: Mapping[str, Distinction]) -> Basis:
-    """What an answer rests on among the published margins of a model."""
-    return basis_of(model.collection.margins, {a: asked[a] for a in model.domain.attributes if a in asked})
+def basis_in(model: MarginalModel, wanted: Mapping[str, Distinction]) -> Basis:
+    """Basis of an answer among the published margins of a model."""
+    return basis_of(model.collection.margins, {a: wanted[a] for a in model.domain.attributes if a in wanted})
+
+
+def basis_by(model: MarginalModel, margin: Mapping[str, int]) -> Basis:
+    """Basis of an answer by the values of a margin."""
+    return basis_in(model, distinctions(model, margin))
 
 
 def pairs_in(model: MarginalModel, levels: Mapping[str, int]) -> Iterator[tuple[tuple[str, str], Basis]]:
-    """For each two attributes that levels are given of what a cross table of them rests on."""
+    """Bases of the cross tables of all pairs of attributes, at these levels."""
     return bases_of_pairs(model.collection.margins, distinctions(model, levels))
 
 
 def marked(frame: Frame, basis: Basis) -> Frame:
-    """The frame or series, which now says in `attrs` which kind of answer it is."""
+    """Add the basis to the `attrs` of a frame or series."""
     frame.attrs.update(basis.as_json())
     return frame
 
 
 def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
-    """What an answer takes for granted, as a sentence without its full stop."""
+    """Sentence, without its full stop, that states the assumptions of an answer."""
     model, independent = "so the model takes", "to be independent, given what its tables share"
-    alone = [group[0] for group in assumed if len(group) == 1]
+    singles = [group[0] for group in assumed if len(group) == 1]
     pairs = [" and ".join(group) for group in assumed if len(group) == 2]
     parts = []
-    if alone:
-        parts.append(f"tells the values of {listed(alone)} apart as asked, {model} them to be equally likely")
+    if singles:
+        names = first_few(singles, _NAMED)
+        parts.append(f"tells the values of {names} apart as asked, {model} them to be equally likely")
     if len(pairs) == 1:
         parts.append(f"shows what is asked of {pairs[0]} together, {model} them {independent}")
     elif pairs:
-        several = listed(pairs, "; ")
+        several = first_few(pairs, _NAMED, ";")
         parts.append(f"shows together what is asked of each of these: {several}; {model} each {independent}")
     parts += [
         f"shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {model} them to have no more in common "
@@ -96,18 +99,12 @@ def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
     return "; and ".join(f"no published table {part}" for part in parts)
 
 
-def listed(names: Sequence[str], between: str = ", ") -> str:
-    """The first names, and how many more there are."""
-    rest = len(names) - _NAMED
-    return between.join(names[:_NAMED]) + (f"{between}{rest} more" if rest > 0 else "")
-
-
 Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
-"""One attribute or several at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
+"""Attributes at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
 
 
 class Unjudged(NamedTuple):
-    """Values of an attribute that are no numbers, of which a range cannot be judged; rows: how many have one at most."""
+    """Values of an attribute that are no numbers, so that a range is undecided; at most this many rows have them."""
 
     attribute: str
     values: tuple[str, ...]
@@ -131,43 +128,40 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
 
 @dataclass(frozen=True, eq=False)
 class MeantRows:
-    """The rows that a condition means: surely, and possibly, where it cannot be judged of some published values.
-
-    meanings: by attribute. A range that cuts through a published value means some of that value's rows.
-    """
+    """Rows that a condition means: surely, and possibly if it is not decided for some published values."""
 
     model: MarginalModel
     meanings: Mapping[str, Meaning]
 
     @classmethod
     def of(cls, model: MarginalModel, where: Where) -> "MeantRows":
-        """Of a condition on some attributes. Raises InputError for what is none."""
+        """Read a condition. Raises InputError for anything else."""
         return cls(model, meanings(model.domain, model.finest_levels, where))
 
     def and_of(self, others: Mapping[str, Meaning]) -> "MeantRows":
-        """Those of these rows that more is meant of."""
+        """Narrow the condition to rows that also satisfy `others`."""
         both = {a: self.meanings[a] & meaning if a in self.meanings else meaning for a, meaning in others.items()}
         return MeantRows(self.model, {**self.meanings, **both})
 
     @cached_property
     def surely(self) -> Box:
-        """Those that the condition holds for, whatever the data."""
+        """Box of cells whose rows satisfy the condition in any data."""
         return self.model.box({attribute: meaning.surely for attribute, meaning in self.meanings.items()})
 
     @cached_property
     def possibly(self) -> Box:
-        """Those that it may hold for."""
+        """Box of cells whose rows may satisfy the condition."""
         return self.model.box({attribute: meaning.possibly for attribute, meaning in self.meanings.items()})
 
     @cached_property
     def estimated(self) -> Box:
-        """As many of each value as it is estimated to hold for. Raises UnjudgedError if rows may have unjudged values."""
+        """Box weighted by estimated shares of each value. Raises UnjudgedError if rows may have unjudged values."""
         for attribute, values, _ in self.unjudged:
             raise unjudged_error(attribute, values)
         return self.model.weighted({attribute: meaning.shares for attribute, meaning in self.meanings.items()})
 
     def bounds(self, seconds: float = 0.0) -> CountBounds:
-        """How many there are for certain. seconds: budget of programs where the bounds are not proven to be sharp."""
+        """Certain bounds of the number of rows. seconds: budget of programs, if the bounds are not proven to be sharp."""
         least = most = self.surely.bounds(seconds)
         if self.is_in_doubt:
             most = self.possibly.bounds(seconds)
@@ -175,36 +169,36 @@ class MeantRows:
 
     @cached_property
     def is_in_doubt(self) -> bool:
-        """Whether the condition cannot be judged of some published value."""
+        """True if the condition is not decided for some published value."""
         return not all(np.array_equal(meaning.possibly, meaning.surely) for meaning in self.meanings.values())
 
     def by(self, margin: Mapping[str, int]) -> MarginBounds:
-        """How many there are of each value of a margin, for certain: axes in its order."""
+        """Certain bounds of the counts of a margin's cells, with axes in its order."""
         least = most = self.surely.by(margin)
         if self.is_in_doubt:
             most = self.possibly.by(margin)
         return MarginBounds(least.lower, most.upper, least.sharp and most.sharp)
 
     @property
-    def meant(self) -> dict[str, BoolArray]:
-        """For each attribute which base values are meant, those that are cut through among them."""
+    def base_values(self) -> dict[str, BoolArray]:
+        """Base values that are meant, cut ones included, by attribute."""
         return {attribute: meaning.surely | meaning.cut for attribute, meaning in self.meanings.items()}
 
     @cached_property
     def unjudged(self) -> "tuple[Unjudged, ...]":
-        """The values that the condition cannot be judged of and that rows may have which meet all other conditions."""
-        found = []
+        """Values without a decision that rows may have that meet all other conditions."""
+        result = []
         for attribute, meaning in self.meanings.items() if self.is_in_doubt else ():
             rows = MeantRows(self.model, {**self.meanings, attribute: Meaning.certain(meaning.unjudged)}).possibly
             if meaning.unjudged.any() and (most := rows.bounds().upper):
                 labels = self.model.domain.hierarchy(attribute).labels[0]
                 values = tuple(labels[code] for code in np.flatnonzero(meaning.unjudged))
-                found.append(Unjudged(attribute, values, most))
-        return tuple(found)
+                result.append(Unjudged(attribute, values, most))
+        return tuple(result)
 
     @property
     def cut(self) -> tuple[str, ...]:
-        """The labels that a range cuts through, each with its attribute: `age 30-39`."""
+        """Labels that a range cuts, after their attributes: `age 30-39`."""
         return tuple(
             f"{attribute} {self.model.domain.hierarchy(attribute).labels[0][code]}"
             for attribute, meaning in self.meanings.items()
@@ -212,21 +206,21 @@ class MeantRows:
         )
 
     def distinctions(self, levels: Mapping[str, int]) -> dict[str, Distinction]:
-        """What an answer about these rows tells apart: the values of some levels, and who is meant."""
-        asked = distinctions(self.model, levels, self.meant)
+        """Return the values of some levels, and the rows meant, that an answer distinguishes."""
+        by_attribute = distinctions(self.model, levels, self.base_values)
         for attribute, meaning in self.meanings.items():
             if meaning.cut.any():
-                known = asked.get(attribute, Distinction(NO_LEVEL, self.model.finest_levels[attribute]))
-                asked[attribute] = replace(known, constant_level=NO_LEVEL)
-        return asked
+                uncut = by_attribute.get(attribute, Distinction(NO_LEVEL, self.model.finest_levels[attribute]))
+                by_attribute[attribute] = replace(uncut, constant_level=NO_LEVEL)
+        return by_attribute
 
     def basis(self, levels: Mapping[str, int]) -> Basis:
-        """What an answer about these rows by the values of some levels rests on."""
+        """Basis of an answer about these rows by the values of some levels."""
         return basis_in(self.model, self.distinctions(levels))
 
 
 def cells_of(model: MarginalModel, margin: Mapping[str, int], rows: "MeantRows") -> Cells:
-    """The cells of a margin that some rows can be in: counted where a table shows them, otherwise expected."""
+    """Cells of a margin that some rows can be in: counted if a table shows them, otherwise expected."""
     domain, cube = model.domain, model.collection.cube
     published = domain.margin(mask := domain.mask(margin))
     if not rows.meanings:
@@ -241,15 +235,10 @@ def cells_of(model: MarginalModel, margin: Mapping[str, int], rows: "MeantRows")
 
 
 def free_name(name: str, taken: Collection[str]) -> str:
-    """A name of a column of ours beside those that attributes have: with a _ for each time that one is taken."""
+    """Return the name of a further column, with a _ for each time that an attribute has it."""
     while name in taken:
         name += "_"
     return name
-
-
-def basis_by(model: MarginalModel, margin: Mapping[str, int], where: Where = ()) -> Basis:
-    """What an answer by the values of a margin rests on, among the rows that a condition means."""
-    return basis_in(model, distinctions(model, margin, values_meant(model.domain, model.finest_levels, where)))
 
 
 def categories(domain: Domain, attribute: str, level: int, codes: CodeArray) -> "pd.Categorical[str]":
@@ -270,14 +259,10 @@ def rows_frame(domain: Domain, levels: Mapping[str, int], codes: Mapping[str, Co
 
 
 MOST_ROWS = 100_000_000
-"""That are drawn at once, in memory."""
 
 
 def drawn(model: MarginalModel, rows: int, rng: "np.random.Generator", *, base_values: bool = False) -> "pd.DataFrame":
-    """Independent synthetic rows of the published attributes at their finest levels.
-
-    base_values: of all attributes, at base values, drawn evenly among those under the published value.
-    """
+    """Independent synthetic rows at the finest published levels, or uniformly among the base values under them."""
     return _rows(model, model.draw(rows, rng), rows, rng, base_values)
 
 
@@ -289,14 +274,11 @@ def exact_rows(
     *,
     base_values: bool = False,
 ) -> "pd.DataFrame":
-    """Synthetic rows, as many as were counted, in which every published count is exact; made from these counts alone.
-
-    Raises TimeOverError if none was found in time, TooManyCellsError if the margins are too large.
-    """
+    """Synthetic rows with every published count, made from these counts only. Raises TimeOverError or TooManyCellsError."""
     codes = possible_table(published, seed, deadline)
     if codes is None:
         raise TimeOverError(
-            "no table of rows with every published count was found in time; give it more seconds, another seed, or take "
+            "no table of rows with every published count was found in time. Give it more seconds, another seed, or take "
             "independent rows, whose counts are near the published ones"
         )
     return _rows(model, codes, published.cube.total, np.random.default_rng(seed), base_values)

@@ -45,14 +45,12 @@ def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
 
 def allowed(mode: int) -> int:
     """Mode on the disk: all of it for the owner alone, else as far as the umask lets."""
-    return mode & 0o700 if not mode & OTHERS else mode & ~_umask()
-
-
-def _umask() -> int:
+    if not mode & OTHERS:
+        return mode & 0o700
     with _UMASK:  # the system tells it to whoever sets it
         mask = os.umask(0o077)
         os.umask(mask)
-        return mask
+    return mode & ~mask
 
 
 _UMASK = threading.Lock()

@@ -29,13 +29,11 @@ def _problem(name: str, package: ModuleType) -> str:
     if package.__file__ is None:  # folders without __init__.py are found only where there is no package of that name
         folders = ", ".join(sorted({str(Path(folder).resolve()) for folder in package.__path__}))
         return f"which is missing: Python found only {folders}, without an __init__.py; {_REINSTALL}"
-    others = _distributions(name)
+    others, apart = _distributions(name), "uninstall that one, or keep the two in environments of their own"
     if Path(package.__file__).parent == Path(__file__).parents[1] / name:
         culprit = f"the distribution {others[0]}" if others else "another distribution"
-        apart = "uninstall that one, or keep the two in environments of their own"
         return f"but {culprit} has overwritten it in {package.__file__}; {apart}; then {_REINSTALL}"
     if others:
-        apart = "uninstall that one, or keep the two in environments of their own"
         return f"but Python found that of the distribution {others[0]} first, {package.__file__}; {apart}"
     return f"but Python found {package.__file__} first; rename that file or run from another folder"
 

@@ -47,18 +47,18 @@ class Network(NamedTuple):
 def factors(release: Any) -> Network:
     """Return one factor a set of variables: the product, over its cliques, of probabilities given the parent's separator.
 
-    release: whatever has a `model`. Other programs refuse a second factor of the same variables. Raises
-    TooManyCellsError for a clique that is too large to be laid out, InputError for a release with further tables.
+    release: anything with a `model`. Raises TooManyCellsError for a clique that is too large to be laid out, InputError for
+    a release with further tables.
     """
     if isinstance(release.model, ModelBesideCore):
         raise InputError(
-            "the release has further tables beside those with a junction tree, and all together are no network; draw rows, "
+            "the release has further tables beside those with a junction tree, and all together are no network. Draw rows, "
             'or publish without them (further_tables = "none" under [search])'
         )
     tree = release.model.tree
     hierarchies = {a: (tree.domain.hierarchy(a), level) for a, level in tree.finest_levels.items()}
     labels = {a: ladder.labels[level] for a, (ladder, level) in hierarchies.items() if level < ladder.height}
-    by_scope: dict[tuple[str, ...], FloatArray] = {}
+    by_scope: dict[tuple[str, ...], FloatArray] = {}  # other programs refuse a second factor of the same variables
     for clique in range(len(tree.cliques)):
         variables, values = _factor(tree, labels, clique)
         by_scope[variables] = by_scope.get(variables, 1.0) * values
@@ -87,7 +87,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
-    """What writes rows to a file by its suffix, or as CSV to standard output. Raises InputError before any row is drawn."""
+    """Return a function that writes rows to a file by its suffix, or as CSV to standard output."""
     if path is None:
         return _print_csv
     path = path_of(path)
@@ -123,11 +123,7 @@ def _print_csv(frame: pd.DataFrame) -> None:
 
 
 def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
-    """Every published table as a frame: a row for each cell with rows, labels as categories in their order, then `count`.
-
-    Beside labels that are numbers, or ranges of them, stands their middle, as `age_number`. Names are those of the files in
-    a bundle.
-    """
+    """Return published tables as frames, by the names of their files: a row for each cell, with its labels and `count`."""
     frames = {}
     for table in published.everything.tables:
         codes = dict(zip(table.attributes, table.codes))
@@ -149,17 +145,13 @@ def _loaded(module: str, name: str = "") -> Any:
 
 
 def to_polars(published: BundleContent) -> "dict[str, polars.DataFrame]":
-    """Every published table as a frame of polars, by its name in the bundle."""
+    """Return published tables as frames of polars, by the names of their files."""
     polars = _loaded("polars")
     return {name: polars.from_pandas(frame) for name, frame in published_frames(published).items()}
 
 
 def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "duckdb.DuckDBPyConnection":
-    """A DuckDB database with a table for each published one, and one of the levels of each attribute.
-
-    `levels of NAME` has a row for each base value of a hierarchy, columns level0, level1, ..., so that tables of different
-    levels can be joined. database: a file that is not there yet, or in memory.
-    """
+    """Return a new DuckDB database of the published tables, and of the levels of each attribute."""
     duckdb = _loaded("duckdb", "DuckDB")
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
@@ -177,15 +169,10 @@ def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "d
     return connection
 
 
-# The UAI file format of Markov networks, as the inference evaluations of the UAI conference specify it.
-#
-# Tables run over their variables with the last one fastest. Scopes have the variable of the highest number first: pgmpy
-# reads tables in the order of the scope, and pyAgrum with the lowest number fastest, whatever the scope says. Numbers
-# are plain decimals, since not every reader takes exponents. The format has no names.
-
-
-def uai_text(network: Network) -> str:
-    """A Markov network in the format; variables are numbered in the order of `network.labels`."""
+def _uai_text(network: Network) -> str:
+    # The format of the inference evaluations of the UAI conference. Tables run over their variables with the last one
+    # fastest. Scopes have the variable of the highest number first: pgmpy reads tables in the order of the scope, and
+    # pyAgrum with the lowest number fastest, whatever the scope says. Not every reader takes exponents.
     number = {variable: str(n) for n, variable in enumerate(network.labels)}
     lines = ["MARKOV", str(len(number)), " ".join(str(len(labels)) for labels in network.labels.values())]
     lines.append(str(len(network.factors)))
@@ -198,19 +185,16 @@ def uai_text(network: Network) -> str:
 
 
 def write_uai(release: Any, path: str | Path) -> dict[str, tuple[str, ...]]:
-    """Write the maxent distribution of a release; return the variables in the order of their numbers, with their labels.
-
-    Raises InputError if it cannot be written, or if nothing is published that could be.
-    """
+    """Write the maxent distribution as a UAI file; return the variables with their labels, in the order of their numbers."""
     network = factors(release)
     if not network.labels:
         raise InputError("every attribute of the release is suppressed, so there is no network to write")
-    replace_file(path_of(path), uai_text(network).encode())
+    replace_file(path_of(path), _uai_text(network).encode())
     return dict(network.labels)
 
 
 def to_pgmpy(release: Any) -> Any:
-    """The maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
+    """Return the maxent distribution of a release, or a selected model, as a `pgmpy.models.DiscreteMarkovNetwork`."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)  # of pgmpy, about its own modules
         discrete, models = _loaded("pgmpy.factors.discrete"), _loaded("pgmpy.models")

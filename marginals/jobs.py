@@ -8,7 +8,7 @@ from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, TypeVar
 
-from marginals.errors import InputError, WorkerLostError
+from marginals.errors import WorkerLostError
 
 Part = TypeVar("Part")
 Answer = TypeVar("Answer")
@@ -25,12 +25,6 @@ def in_processes(
     """
     with Workers(min(jobs, len(parts))) as workers:
         return workers(work, parts, done)
-
-
-def require_jobs(jobs: object) -> None:
-    """Raise InputError unless this is a number of processes, from 1."""
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise InputError(f"jobs must be a whole number of at least 1, got {jobs!r}")
 
 
 class Workers:

@@ -5,7 +5,7 @@ A class of settings has such a table in its fields, by which configs are read an
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
@@ -100,13 +100,11 @@ def setting(default: Any, key: Key) -> Any:
 
 def keys_of(settings: type[Any]) -> dict[str, Key]:
     """Return the keys of a class of settings, with the defaults of its fields."""
-
-    def default_of(of: Field[Any]) -> Any:
-        if of.default_factory is not MISSING:
-            return of.default_factory()
-        return None if of.default is MISSING else of.default
-
-    return {of.name: replace(of.metadata.get("key", ANY), default=default_of(of)) for of in fields(settings)}
+    keys = {}
+    for of in fields(settings):
+        default = of.default_factory() if callable(of.default_factory) else of.default
+        keys[of.name] = replace(of.metadata.get("key", ANY), default=None if default is MISSING else default)
+    return keys
 
 
 def check_settings(settings: Any) -> None:

@@ -16,7 +16,6 @@ Groups = Mapping[str, Sequence[str]]
 """Parts of each label that stands for other labels."""
 
 BLANK = "(blank)"
-"""Name of a value without text."""
 
 TOTALS = frozenset(
     {
@@ -37,10 +36,8 @@ _NEXT_CODE = re.compile(r"[\W_]?[0-9]{1,3}\b")
 _PART_OF = re.compile(r"[\W_].*|[A-Z]{1,3}")
 _ROMAN = re.compile("[IVXLC]+")
 _CODES = re.compile(r"([A-Z][0-9]*)\s*[-\u2013]\s*([A-Z][0-9]*)")
-_EVIDENCE = 400
-"""Least product of sums that is no coincidence, for each reading that is possible."""
-_HINT = 20
-"""Least product of sums where a name, codes or the indentation of labels support the reading, too."""
+_EVIDENCE = 400  # least product of sums that is no coincidence
+_HINT = 20  # the same if a name, codes or the indentation of labels support the reading
 _MOST_PARTS = 30
 
 
@@ -48,9 +45,8 @@ _MOST_PARTS = 30
 class LabelReading:
     """Totals and groups among the labels of an attribute in one table.
 
-    `doubts`: labels that may be totals or groups, and why. `numbers`: labels that are no totals. `left_out`: labels of
-    which nothing is read. `may_be_totals`: labels that no count rules out as totals. `adds_up_shown`: whether totals
-    leave out counts that are not printed.
+    `doubts`: labels that may be totals or groups, and why. `numbers`: labels that are no totals. `left_out`: without a
+    reading. `adds_up_shown`: whether totals leave out counts that are not printed.
     """
 
     labels: Sequence[str]
@@ -83,10 +79,7 @@ class LabelReading:
         )
 
     def sums_of_printed(self) -> Iterator[bool]:
-        """Return for each line with a total whether the total is the sum of the counts printed.
-
-        Only lines count that print the total but not all of the other counts.
-        """
+        """Return for each line with a total, and with hidden counts, whether the total is the sum of the printed ones."""
         for line in self.lines:
             parts = [line[label] for label in self.values if label in line]
             printed = sum(low for low, high in parts if low == high)
@@ -96,11 +89,7 @@ class LabelReading:
 
 @dataclass(frozen=True)
 class Hints:
-    """Facts about labels that a table tells besides its counts.
-
-    `parents`: the labels above indented ones. `numbers`: labels that are numbers, or ranges. `groups`, `totals`:
-    labels that are known to be some.
-    """
+    """Facts about labels besides counts. `parents`: the labels above indented ones. `numbers`: numbers and ranges."""
 
     parents: Mapping[str, str] = field(default_factory=dict)
     numbers: Collection[str] = ()
@@ -109,10 +98,7 @@ class Hints:
 
 
 def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints]) -> dict[str, LabelReading]:
-    """Totals and groups among the labels of each attribute of a table.
-
-    The reading is the one that makes all printed sums right.
-    """
+    """Return the totals and groups among the labels of each attribute that make all printed sums right."""
     readings = {}
     for name, of_name in lines.items():
         hint = hints.get(name, Hints())
@@ -143,10 +129,7 @@ def read_labels(lines: Mapping[str, Sequence[Line]], hints: Mapping[str, Hints])
 
 
 def is_sum(lines: Sequence[Line], label: str, parts: Sequence[str]) -> bool:
-    """Return whether a label is the sum of some other labels too often for chance.
-
-    Less evidence is enough where the label is named like a total.
-    """
+    """Return whether a label is the sum of some other labels too often for chance."""
     needed = _HINT if label.lower() in TOTALS or _LIKE_TOTAL.fullmatch(label) else _EVIDENCE
     return (_evidence(lines, label, parts) or 0) >= needed
 
@@ -191,9 +174,12 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
     for label, parent in hint.parents.items():
         if not {label, parent} & used and parent in reading.labels:
             indented.setdefault(parent, []).append(label)
+    import networkx as nx  # loaded here: most tables have no hints
+
     for wholes in (indented, _codes_of_groups([label for label in reading.values if label not in indented])):
         evidence = {label: _evidence(reading.lines, label, parts) for label, parts in wholes.items()}
-        level = {label: sum(label in parts for parts in _all_parts(wholes)) for label in wholes}
+        graph = nx.DiGraph([(label, part) for label, parts in wholes.items() for part in parts])
+        level = {label: len(nx.ancestors(graph, label)) for label in wholes}
         is_stub = wholes is indented
         adds_up = prod(value for value in evidence.values() if value) >= _HINT
         for label, parts in wholes.items():
@@ -227,16 +213,6 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
 
 def _exact(reading: LabelReading) -> set[str]:
     return {label for label, parts in reading.groups.items() if f"{label}: others" not in parts}
-
-
-def _all_parts(wholes: Groups) -> Iterator[set[str]]:
-    for label in wholes:
-        below: set[str] = set()
-        parts = [*wholes[label]]
-        while parts:
-            below.add(part := parts.pop())
-            parts += [other for other in wholes.get(part, ()) if other not in below]
-        yield below
 
 
 def _read_named_total(reading: LabelReading) -> None:

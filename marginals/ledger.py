@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, ClassVar
@@ -52,7 +52,6 @@ from marginals.results import plain
 from marginals.tables.attribute import Role
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
-from models.arrays import IndexArray
 from models.errors import MarginalsError
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.problem import PruningConstraint, Refusal, RefusalScope
@@ -70,10 +69,8 @@ FORMAT = 1
 class Entry:
     """A release that is out, or may be.
 
-    `folder`: where it was written to. `table`: the people that it counts, at base values. `margins`: of the ledger's
-    domain. `waiting`: rows that had come and that had left, and are not counted. `is_out`: whether its bundle was seen
-    in place. `turnover_known`: whether its readers know that people come and go. `where`, `part_rows`: the published
-    part of the people, and its number of rows; empty and None where all are published.
+    `table`: the people that it counts, at base values. `waiting`: rows that had come and that had left, and are not counted.
+    `is_out`: whether its bundle was seen in place. `where`, `part_rows`: the published part, and its number of rows.
     """
 
     number: int
@@ -188,19 +185,17 @@ def _domain_from_json(content: Mapping[str, Any]) -> tuple[Domain, dict[str, Rol
 
 HEAD, LOCK = "head.json", "lock"
 
+# The name of an entry that is removed is as long as the random part in names of leftovers, so that the next writing removes
+# it if a process dies.
 _TAKEN_BACK = "takeback"
-"""Name of an entry that is removed.
-
-It is as long as the part that makes names of leftovers different, so that the next writing removes it where a process
-dies."""
 
 
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """Content of a ledger when it was read.
 
-    `path`: its folder. `entries`: in the order of release. `head`: the hash of the last one; None where there is none.
-    `previous`: the hash of the one before. `domain`, `roles`: of all its tables; None where there is no entry yet.
+    `head`, `previous`: the hash of the last entry, and of the one before. `domain`, `roles`: of all its tables; None without
+    entries.
     """
 
     path: Path
@@ -249,9 +244,7 @@ class Ledger:
     def entering(self, entry: Entry, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> Iterator[None]:
         """Write the entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
 
-        `bundle`: its files by paths in its folder. If the process dies in between, the entry is there, and counts.
-        Raises InputError if another process writes, or has written since this ledger was read, or nothing can be
-        written.
+        If the process dies in between, the entry is there, and counts. Raises InputError if another process has written.
         """
         folder, entry_folder = self.path, self.path / _name(entry.number)
         try:
@@ -299,11 +292,7 @@ class Ledger:
             _put(head, self._head_entry)
 
     def settled(self, number: int, *, is_out: bool) -> "Ledger":
-        """Ledger with an interrupted entry settled: its release is out, or it never was, and is forgotten.
-
-        Raises InputError for a release that was not interrupted. It also does where a release is settled as not out
-        but stands in its folder, or a later one was made beside it.
-        """
+        """Settle an interrupted entry: its release is out, or it never was, and is forgotten."""
         pending = [entry.number for entry in self.entries if not entry.is_out]
         if number not in pending:
             raise InputError(
@@ -435,8 +424,7 @@ def _damaged(folder: Path, problem: str) -> InputError:
 class Waiting:
     """Rows that a release does not count yet, for its steward only.
 
-    `came`, `left`: rows added and removed since the last release. `unknown`: rows of today with values that the ledger
-    does not have. `releases`: in the ledger before this one. `coarsened`: margins of these that are coarser in this
+    `unknown`: rows of today with values that the ledger does not have. `coarsened`: earlier margins that are coarser in this
     one. `foreseen`: of the first release, the share of the people who will wait.
     """
 
@@ -458,9 +446,8 @@ class Waiting:
 class Continuation:
     """Part of today's table that can be published now, beside the releases of a ledger.
 
-    `table`: everybody who can be counted. `envelope`: the margins that may be published; None for the first release,
-    which may have any. `turnover_known`: whether readers know that people come and go. `part`: the part of the table
-    that is published, though checks are of everybody.
+    `table`: everybody who can be counted. `envelope`: the margins that may be published; None for any. `part`: the published
+    part of the table, though checks are of everybody.
     """
 
     ledger: Ledger
@@ -476,11 +463,9 @@ class Continuation:
     def of(
         cls, ledger: Ledger, today: Table, requirements: Requirements, *, turnover_known: bool = False
     ) -> "Continuation":
-        """Continue a ledger with as many changes since its last release as can be published beside all releases.
+        """Continue a ledger with all changes that can be published beside its releases.
 
-        `today`: the table, or a part of it. `turnover_known`: counts for two releases that both declare it. Raises
-        InputError if the table does not fit the ledger or no claim has a k. It also does if no margin of the ledger tells
-        the part from the rest.
+        Raises InputError if the table does not fit the ledger, no claim has a k, or no margin tells the part from the rest.
         """
         part, today = today.part, today.whole
         k = max(filter(None, (requirements.k_link, requirements.k_combinatorial, requirements.min_cell)), default=1)
@@ -539,10 +524,9 @@ class Continuation:
 
     def limited(self, constraint: PruningConstraint, most: float, seed: int) -> PruningConstraint:
         """Constraint with, for the first release, the limit that few people wait. `most`: their share."""
-        return constraint if self.ledger.entries or most >= 1 else FewWaiting(self._changes(seed), most, constraint)
-
-    def _changes(self, seed: int) -> "SampledChanges":
-        return SampledChanges(self.table.base_counts, self.least, seed)
+        if self.ledger.entries or most >= 1:
+            return constraint
+        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed, most), constraint)
 
     @property
     def least(self) -> int:
@@ -586,12 +570,15 @@ class Continuation:
         """Rows that wait where these margins are published, with coarsened margins, or the share of people who will wait."""
         domain = self.table.domain
         if self.masks is None:
-            return replace(self.waiting, foreseen=self._changes(seed).waiting(cliques))
+            return replace(self.waiting, foreseen=_foreseen(self.table.base_counts, self.least, seed, cliques))
         lost = [mask for mask in self.masks if not any(not mask & ~clique for clique in cliques)]
         return replace(self.waiting, coarsened=tuple(map(domain.margin, lost)))
 
     def entering(self, cliques: Sequence[Mask], date: str, named: Mapping[str, Hierarchy]) -> Entering:
-        """Entry of a release of these margins. `date`: of today. `named`: hierarchies whose names all releases keep."""
+        """Write the entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
+
+        If the process dies in between, the entry is there, and counts. Raises InputError if another process has written.
+        """
         counts = self.table.counts
         domain = Domain.of(dict(counts.domain.items()) | dict(named))
         entry = Entry(
@@ -663,55 +650,44 @@ CHANGED = 0.02
 """Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
 
 _STEPS = 10
-"""Number of halvings that find the share of those who wait."""
 
 _REMEMBERED = 256
-"""Most margins whose cells are cached."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampledChanges:
-    """People who come to a table, or leave it: samples of its people, at base values.
-
-    `least`: rows that each cell of a margin must have of those who are counted, or none. `seed`: of the samples.
-    """
+    """Sample of the people who wait if half of a share of all came, and half left. `least`: fewest rows of a cell."""
 
     table: ContingencyTable
     least: int
-    seed: int = 0
-
-    def are_few(self, cliques: AnyCollection[Mask], share: float) -> bool:
-        """Return whether at most this share of the people is foreseen to wait beside these margins."""
-        rows = self._sample(share).counts
-        places = settled_rows(rows, [self._cells(share, mask) for mask in cliques], self.least)
-        # Of this many people that come between two releases; as many leave.
-        return int(rows[places].sum()) >= max(round(self.table.total * CHANGED / 2), 1)
-
-    def waiting(self, cliques: AnyCollection[Mask]) -> float:
-        """Share of the people who are foreseen to wait beside these margins, to a thousandth; 1 where all may."""
-        low, high = 0.0, 1.0
-        for _ in range(_STEPS):
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.are_few(cliques, middle) else (middle, high)
-        return high
+    seed: int
+    share: float
 
     @cached_property
-    def _sample(self) -> Callable[[float], ContingencyTable]:
-        """People who wait on one side: half of such a share of all came, and half left."""
+    def are_few(self) -> Callable[[frozenset[Mask]], bool]:
+        """Test that at most this share of the people is foreseen to wait beside some margins."""
+        table, size = self.table, round(self.table.total * self.share / 2)
+        rows = np.random.default_rng(self.seed).multivariate_hypergeometric(table.counts, size, method="marginals")
+        codes = dict(zip(table.attributes, table.codes))
+        sample = ContingencyTable.from_cells(table.domain, table.margin, codes, rows)
+        cells = lru_cache(_REMEMBERED)(partial(cells_of, sample))
 
-        def drawn(share: float) -> ContingencyTable:
-            table, size = self.table, round(self.table.total * share / 2)
-            rows = np.random.default_rng(self.seed).multivariate_hypergeometric(table.counts, size, method="marginals")
-            return ContingencyTable.from_cells(
-                table.domain, table.margin, dict(zip(table.attributes, table.codes)), rows
-            )
+        @cache
+        def are_few(cliques: frozenset[Mask]) -> bool:
+            places = settled_rows(sample.counts, list(map(cells, cliques)), self.least)
+            # Of this many people that come between two releases; as many leave.
+            return int(sample.counts[places].sum()) >= max(round(table.total * CHANGED / 2), 1)
 
-        return lru_cache(1)(drawn)
+        return are_few
 
-    @cached_property
-    def _cells(self) -> Callable[[float, Mask], IndexArray]:
-        """Cell of a margin for each cell of a sample. A search needs most margins again and again."""
-        return lru_cache(_REMEMBERED)(lambda share, mask: cells_of(self._sample(share), mask))
+
+def _foreseen(table: ContingencyTable, least: int, seed: int, cliques: AnyCollection[Mask]) -> float:
+    """Share of the people who are foreseen to wait beside these margins, to a thousandth; 1 if all may."""
+    low, high, margins = 0.0, 1.0, frozenset(cliques)
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if SampledChanges(table, least, seed, middle).are_few(margins) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, eq=False)
@@ -719,7 +695,6 @@ class FewWaiting(PruningConstraint):
     """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait."""
 
     changes: SampledChanges
-    most: float
     then: PruningConstraint
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
@@ -732,23 +707,15 @@ class FewWaiting(PruningConstraint):
         return self.then.of_margin(margin) or self._refusal([margin], RefusalScope.FINER)
 
     def _refusal(self, cliques: AnyCollection[Mask], scope: RefusalScope) -> Refusal | None:
-        if self._are_few(frozenset(cliques)):
+        if self.changes.are_few(frozenset(cliques)):
             return None
-        why = f"more than {100 * self.most:g} percent of the people would wait for a later release (max_waiting)"
-        return Refusal(why, scope)
-
-    @cached_property
-    def _are_few(self) -> Callable[[frozenset[Mask]], bool]:
-        return cache(lambda cliques: self.changes.are_few(cliques, self.most))
+        share = f"more than {100 * self.changes.share:g} percent of the people"
+        return Refusal(f"{share} would wait for a later release (max_waiting)", scope)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two releases by their numbers, the rows that came and left between them, and findings on these.
-
-    `smallest_difference`: the smallest that readers can compute. `turnover_known`: whether both declare it, so that
-    the difference need not be large.
-    """
+    """Two releases, the rows that came and left between them, and findings. `turnover_known`: whether both declare it."""
 
     earlier: int
     later: int

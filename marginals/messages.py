@@ -80,9 +80,10 @@ def suggested(text: str, names: Sequence[str], otherwise: str) -> str:
     return f"{otherwise} {first_few(names, _SHOWN)}"
 
 
-def first_few(values: Sequence[str], most: int = 3) -> str:
-    """Return the first values, between commas, and how many more there are."""
-    return ", ".join(values[:most]) + (f" and {len(values) - most} more" if len(values) > most else "")
+def first_few(values: Sequence[str], most: int = 3, mark: str = ",") -> str:
+    """Return the first values, with a mark between them, and how many more there are."""
+    rest = f"{mark.strip(',')} and {len(values) - most:,} more" if len(values) > most else ""
+    return f"{mark} ".join(values[:most]) + rest
 
 
 def installing(extra: str = "") -> str:

@@ -32,10 +32,7 @@ class AppliedDemand:
 
 @dataclass(frozen=True)
 class AppliedRule:
-    """Rule with its demands as claims of one release. unchecked: demands that no check covers.
-
-    release: the one that was judged, where there are several.
-    """
+    """Rule with its demands as claims of one release, which is named if there are several."""
 
     name: str
     title: str
@@ -100,7 +97,6 @@ def _applied_demand(content: Mapping[str, Any]) -> AppliedDemand:
 
 
 COUNTS = ("k_link", "k_combinatorial", "min_cell")
-"""Keys of [privacy] that demand a least count."""
 
 _FOLDER = Path(__file__).parent / "rules"
 
@@ -120,10 +116,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class NamedRule:
-    """Rule by its name, with its demands of a release. unchecked: demands of the source that no check covers.
-
-    A rule never changes under its name: an agency's new number is a new rule.
-    """
+    """Rule by its name. It never changes under its name: an agency's new number is a new rule."""
 
     name: str
     title: str
@@ -156,10 +149,7 @@ def named_rule(name: str) -> NamedRule:
 
 
 def rules_of(chosen: object) -> tuple[NamedRule, ...]:
-    """Return the rules of a name or a rule itself, or of several in a list.
-
-    Raises InputError where there is none, also for two alike.
-    """
+    """Return the rules of a name or a rule, or of several in a list. Raises InputError for none, and for two alike."""
     rules: dict[str, NamedRule] = {}
     for entry in chosen if isinstance(chosen, list | tuple) else [chosen]:
         if not isinstance(entry, NamedRule | str):

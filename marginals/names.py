@@ -37,11 +37,9 @@ _CALENDAR = {
     "decades": re.compile(r"\d{3}0s"),
 }
 _YEAR = re.compile(r"\d{4}")
-_OLDEST = 130
-"""Numbers beyond it are no years of a person's age, whatever the column is called."""
+_OLDEST = 130  # numbers beyond it are no ages, whatever the column is called
 
 _REMEMBERED = 256
-"""Attributes with their hierarchies, the names of whose levels are kept: reports ask for them again and again."""
 
 _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "hour", "hours", "group", "class", "code"])
 
@@ -158,10 +156,7 @@ def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
 
 
 def assumed_independences(collection: Collection) -> tuple[str, ...]:
-    """Sentences on the assumptions of the maximum-entropy distribution of any collection.
-
-    Without a junction tree these are sentences of one over all margins. They are true but need not be all.
-    """
+    """Sentences on assumptions of the maximum-entropy distribution, true but not all of them without a junction tree."""
     return independences_in_words(
         collection.junction_tree if collection.is_decomposable else triangulated_tree(collection)
     )

@@ -1,7 +1,7 @@
-"""Which published values a condition means, for queries of a release: for each attribute a set of its base values.
+"""Published values that a condition means, for queries of a release: for each attribute a set of its base values.
 
-A query answers what the published levels allow. It says of each attribute by itself which values are meant, so it refuses a
-condition that compares two attributes, or that an "or" or "not" makes one on several.
+A query answers what the published levels allow. It names the values of each attribute separately. So it refuses a condition
+that compares two attributes, or that joins several by "or" or "not".
 """
 
 import re
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from checks.changes import Meet, Narrowing
-from marginals.arguments import elements_of, require
+from marginals.arguments import require
 from marginals.conditions import (
     AmbiguousWordError,
     Choice,
@@ -54,27 +54,6 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
 _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def values_meant(
-    domain: Domain, finest_levels: Mapping[str, int], where: Where, *, of_table: bool = False
-) -> dict[str, BoolArray]:
-    """For each attribute of a condition whether each base value is meant, shape (size(0),).
-
-    of_table: as for `meanings`. Raises InputError as it does, and UnjudgedError where the condition cannot be judged of some
-    value: only a count has bounds with and without such rows.
-    """
-    found = meanings(domain, finest_levels, where, of_table=of_table)
-    for attribute, meaning in found.items():
-        labels = domain.hierarchy(attribute).labels[0]
-        if meaning.cut.any():
-            raise InputError(
-                f"a range cuts through the value {labels[int(meaning.cut.argmax())]!r} of {attribute!r}; give it the ends "
-                "of published values, or ask count() or mean(), whose bounds hold with these rows and without"
-            )
-        if meaning.unjudged.any():
-            raise unjudged_error(attribute, [labels[code] for code in np.flatnonzero(meaning.unjudged)])
-    return {attribute: meaning.surely for attribute, meaning in found.items()}
-
-
 def unjudged_error(attribute: str, values: Sequence[str]) -> UnjudgedError:
     """Return the refusal of an answer that would leave out rows with these values."""
     number = "1 value" if len(values) == 1 else f"{len(values):,} values"
@@ -93,50 +72,39 @@ def meanings(
     of_table: bool = False,
     words: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Meaning]:
-    """For each attribute of a condition which base values it means, and of which it cannot be judged.
+    """Return the base values that a condition means, and those for which it is not decided, by attribute.
 
-    of_table: whether base values are those of a table: their numbers are what they are, whatever labels are above. words:
-    the meanings of labels by attribute, which a condition may name in their place. Raises InputError, naming the attribute,
-    for an attribute, label or range that there is not, for conditions that exclude each other, and for what says nothing of
-    each attribute by itself.
+    of_table: whether base values are those of a table, with exact numbers. words: meanings of labels.
     """
     values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
-        known: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
-        rest = {name: value for name, value in where.items() if name not in known}
-        return known | values.meant(formula_of(rest)) if rest or not known else known
-    conditions = [where] if isinstance(where, str) else elements_of(where, "a condition", _CONDITIONS)
-    for condition in conditions:
-        require(condition, str, "a condition", _CONDITIONS)
-    return values.meant(Conjunction(tuple(map(values.parsed, conditions))))
+        read: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
+        rest = {name: value for name, value in where.items() if name not in read}
+        return read | values.meanings(formula_of(rest)) if rest or not read else read
+    conditions = [where] if isinstance(where, str) else where
+    return values.meanings(Conjunction(tuple(map(values.parsed, conditions))))
 
 
-_CONDITIONS = 'a text such as "age >= 30", a list of such, or labels by attribute, {"sex": "Female"}'
-
-
-def values_told(domain: Domain, text: str) -> dict[str, Meaning]:
-    """Which base values are meant, by those of the conditions that must all hold that the labels of a domain decide.
-
-    Raises InputError for a text that is no condition.
-    """
+def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
+    """Return the base values that a condition means, as far as the labels of a domain decide it."""
     values = _PublishedValues(domain, dict.fromkeys(domain.attributes, 0))
     formula = values.parsed(text)
-    told: dict[str, Meaning] = {}
+    result: dict[str, Meaning] = {}
     for term in formula.terms if isinstance(formula, Conjunction) else (formula,):
         try:
-            meant = values.meant(term)
+            of_term = values.meanings(term)
         except NothingInRangeError as error:
             nothing = np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)
-            meant = {error.attribute: Meaning.certain(nothing)}
+            of_term = {error.attribute: Meaning.certain(nothing)}
         except InputError:
             continue
-        if not any(inside.cut.any() for inside in meant.values()):
-            told |= {name: told[name] & inside if name in told else inside for name, inside in meant.items()}
-    return told
+        if not any(inside.cut.any() for inside in of_term.values()):
+            result |= {name: result[name] & inside if name in result else inside for name, inside in of_term.items()}
+    return result
 
 
 def known_attribute(domain: Domain, attribute: str) -> str:
-    """The attribute, if there is one of that name. Raises InputError, with close matches, where there is none."""
+    """Return the name of an attribute. Raises InputError, with close matches, if there is none."""
     require(attribute, str, "the name of an attribute", 'a text, such as "age"')
     if attribute not in domain.attributes:
         raise InputError(f"there is no attribute {attribute!r}; {suggested(attribute, domain.attributes, 'there are')}")
@@ -167,7 +135,7 @@ class _PublishedValues:
                 raise no_range(parts[1], parts[2] + parts[3]) from None
             raise
 
-    def meant(self, formula: Formula) -> dict[str, Meaning]:
+    def meanings(self, formula: Formula) -> dict[str, Meaning]:
         match formula:
             case Choice(column=column, texts=texts):
                 return self._any_value(column.name, map(self._labels(column.name).meaning_of, texts))
@@ -176,13 +144,13 @@ class _PublishedValues:
             case Inequality():
                 return self._compared(formula)
             case Conjunction(terms=terms):
-                return _all_of([self.meant(term) for term in terms])
+                return _all_of([self.meanings(term) for term in terms])
             case Disjunction(terms=terms):
-                meant = [self.meant(term) for term in terms]
+                choices = [self.meanings(term) for term in terms]
                 names = columns_of(formula)
-                if len(names) > 1 or any(len(term) != 1 for term in meant):
+                if len(names) > 1 or any(len(choice) != 1 for choice in choices):
                     raise _of_several("or", names)
-                return self._any_value(names[0], (term[names[0]] for term in meant))
+                return self._any_value(names[0], (choice[names[0]] for choice in choices))
             case Negation(term=term):
                 return self._not(term)
 
@@ -192,9 +160,9 @@ class _PublishedValues:
         return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
 
     def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        found, attribute = list(chosen), known_attribute(self._domain, attribute)
+        choices, attribute = list(chosen), known_attribute(self._domain, attribute)
         nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
-        return {attribute: reduce(or_, found) if found else Meaning.certain(nothing)}
+        return {attribute: reduce(or_, choices) if choices else Meaning.certain(nothing)}
 
     def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -232,30 +200,30 @@ class _PublishedValues:
     def _not(self, term: Formula) -> dict[str, Meaning]:
         match term:
             case Negation(term=inner):
-                return self.meant(inner)
+                return self.meanings(inner)
             case Disjunction(terms=terms):
                 return _all_of([self._not(term) for term in terms])
         names = columns_of(term)
         if len(names) > 1:
             if isinstance(term, Inequality):
-                self.meant(term)  # says what is wrong with it
+                self.meanings(term)  # says what is wrong with it
             raise _of_several("not", names)
-        [(name, inside)] = self.meant(term).items()
+        [(name, inside)] = self.meanings(term).items()
         return {name: ~inside}
 
 
 def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:
-    meant: dict[str, Meaning] = {}
+    result: dict[str, Meaning] = {}
     for term in terms:
         for attribute, inside in term.items():
-            before = meant.get(attribute, inside)
-            both = meant[attribute] = before & inside if attribute in meant else inside
+            before = result.get(attribute, inside)
+            both = result[attribute] = before & inside if attribute in result else inside
             if before.possibly.any() and inside.possibly.any() and not both.possibly.any():
                 raise InputError(
                     f"no value of {attribute!r} meets all conditions on it, of which each must hold; for one or the other, "
                     f"put | between: {attribute}=LABEL|LABEL"
                 )
-    return meant
+    return result
 
 
 def _of_several(word: str, names: tuple[str, ...]) -> InputError:
@@ -274,79 +242,73 @@ def _digits(number: float) -> str:
 
 
 def matched_levels(
-    part: Hierarchy, whole: Hierarchy, fits: Callable[[int, int], bool] = lambda _level, _place: True
+    part: Hierarchy, full: Hierarchy, fits: Callable[[int, int], bool] = lambda _level, _place: True
 ) -> tuple[int, ...] | None:
-    """For each level of a hierarchy the finest of another that has its labels and groups them likewise; None without one.
-
-    fits: whether a level of the first can be a level of the second, for another reason.
-    """
+    """Return the finest levels of a full hierarchy with the labels and groups of each level of a part; None without one."""
     places: list[int] = []
     for level in range(part.height):
         matching = (
             place
-            for place in range(places[-1] + 1 if places else 0, whole.height)
-            if set(part.labels[level]) <= set(whole.labels[place])
-            and (not places or _generalizes_alike(part, level, whole, places[-1], place))
+            for place in range(places[-1] + 1 if places else 0, full.height)
+            if set(part.labels[level]) <= set(full.labels[place])
+            and (not places or _generalizes_alike(part, level, full, places[-1], place))
             and fits(level, place)
         )
         if (place := next(matching, None)) is None:
             return None
         places.append(place)
-    return (*places, whole.height)
+    return (*places, full.height)
 
 
-def _generalizes_alike(part: Hierarchy, level: int, whole: Hierarchy, below: int, place: int) -> bool:
-    lifted, codes = whole.lift(below, place), part.lift(level - 1, level)
+def _generalizes_alike(part: Hierarchy, level: int, full: Hierarchy, below: int, place: int) -> bool:
+    lifted, codes = full.lift(below, place), part.lift(level - 1, level)
     return all(
-        whole.labels[place][lifted[whole.code(label, below)]] == part.labels[level][codes[code]]
+        full.labels[place][lifted[full.code(label, below)]] == part.labels[level][codes[code]]
         for code, label in enumerate(part.labels[level - 1])
     )
 
 
 @dataclass(frozen=True, eq=False)
 class CountedHierarchy:
-    """A hierarchy, and how many rows the values of the finest published level have: shape (size(finest),).
-
-    finest: the level of `*` where none is published.
-    """
+    """Hierarchy with the rows of each value of its finest published level, which is that of `*` if none is published."""
 
     hierarchy: Hierarchy
     finest: int
     counts: CountArray
 
     def counts_at(self, level: int) -> Mapping[str, int] | None:
-        """The rows of the values of a level that have some, None where that is not published."""
+        """Rows of the values of a level, without those that have none; None if the level is not published."""
         if level < self.finest:
             return None
         codes = self.hierarchy.lift(self.finest, level)
         rows = np.bincount(codes, self.counts, minlength=self.hierarchy.size(level)).astype(np.int64).tolist()
         return {label: count for label, count in zip(self.hierarchy.labels[level], rows) if count}
 
-    def levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
-        """The levels of another hierarchy that are those of this one, by counts if both have them, else by labels."""
-        by_labels = matched_levels(self.hierarchy, whole.hierarchy)
-        return self._counted_levels_in(whole) or (by_labels if self._has_all_below(whole, by_labels) else None)
+    def levels_in(self, full: "CountedHierarchy") -> tuple[int, ...] | None:
+        """Levels of a full hierarchy that are those of this one, by counts if both have them, else by labels."""
+        by_labels = matched_levels(self.hierarchy, full.hierarchy)
+        return self._counted_levels_in(full) or (by_labels if self._has_all_below(full, by_labels) else None)
 
-    def _counted_levels_in(self, whole: "CountedHierarchy") -> tuple[int, ...] | None:
+    def _counted_levels_in(self, full: "CountedHierarchy") -> tuple[int, ...] | None:
         def fits(level: int, place: int) -> bool:
-            rows, other = self.counts_at(level), whole.counts_at(place)
+            rows, other = self.counts_at(level), full.counts_at(place)
             return None in (rows, other) or rows == other
 
-        levels = matched_levels(self.hierarchy, whole.hierarchy, fits)
-        return levels if self._has_all_below(whole, levels) else None
+        levels = matched_levels(self.hierarchy, full.hierarchy, fits)
+        return levels if self._has_all_below(full, levels) else None
 
-    def _has_all_below(self, whole: "CountedHierarchy", levels: tuple[int, ...] | None) -> bool:
+    def _has_all_below(self, full: "CountedHierarchy", levels: tuple[int, ...] | None) -> bool:
         # values without rows can be missing where they would be published, but not below
         if levels is None or not self.finest:
             return True
         place = levels[self.finest]
-        below = np.bincount(whole.hierarchy.lift(levels[0], place), minlength=whole.hierarchy.size(place))
+        below = np.bincount(full.hierarchy.lift(levels[0], place), minlength=full.hierarchy.size(place))
         own_below = dict(zip(self.hierarchy.labels[self.finest], self.hierarchy.leaf_counts(self.finest).tolist()))
         labels = self.counts_at(self.finest) or {}
-        return all(own_below[label] == below[whole.hierarchy.code(label, place)] for label in labels)
+        return all(own_below[label] == below[full.hierarchy.code(label, place)] for label in labels)
 
     def over(self, hierarchy: Hierarchy, levels: tuple[int, ...]) -> "CountedHierarchy":
-        """The same counts in another hierarchy, of which these levels are those of this one."""
+        """Return the counts in another hierarchy. levels: those of this one in it."""
         finest = levels[self.finest]
         counts = np.zeros(hierarchy.size(finest), dtype=np.int64)
         for label, count in (self.counts_at(self.finest) or {}).items():
@@ -354,42 +316,42 @@ class CountedHierarchy:
         return CountedHierarchy(hierarchy, finest, counts)
 
     def merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        """The hierarchy that holds both, with the finer counts; None where labels and counts do not say how they nest."""
+        """Return the hierarchy that holds both, with the finer counts; None if labels and counts do not tell the nesting."""
         if (both := self._merged(other)) is None:
             return None
-        whole, parts = both.hierarchy, (self.hierarchy, other.hierarchy)
-        order = whole.order if all(_lies_alike(part, whole) for part in parts) else None
-        whole = replace(whole, order=order, has_names=any(part.has_names for part in parts))
-        return replace(both, hierarchy=whole)
+        full, parts = both.hierarchy, (self.hierarchy, other.hierarchy)
+        order = full.order if all(_lies_alike(part, full) for part in parts) else None
+        return replace(both, hierarchy=replace(full, order=order, has_names=any(part.has_names for part in parts)))
 
     def _merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        for part, whole in ((other, self), (self, other)):
-            if (levels := part.levels_in(whole)) is not None:
-                return min(whole, part.over(whole.hierarchy, levels), key=lambda counted: counted.finest)
+        for part, full in ((other, self), (self, other)):
+            if (levels := part.levels_in(full)) is not None:
+                return min(full, part.over(full.hierarchy, levels), key=lambda counted: counted.finest)
         for fine, coarse in ((self, other), (other, self)):
             hierarchy = _interleaved(fine.hierarchy, coarse.hierarchy)
             levels = None if hierarchy is None else matched_levels(fine.hierarchy, hierarchy)
             if hierarchy is not None and levels is not None:
-                whole = fine.over(hierarchy, levels)
-                if coarse._counted_levels_in(whole) is not None:
-                    return whole
+                full = fine.over(hierarchy, levels)
+                if coarse._counted_levels_in(full) is not None:
+                    return full
         return None
 
     @property
     def published_levels(self) -> "CountedHierarchy":
-        """The same from the finest published level on."""
+        """Hierarchy from the finest published level on."""
         levels = range(self.finest, self.hierarchy.height)
         codes = range(self.hierarchy.size(self.finest))
         return CountedHierarchy(self.hierarchy.over_levels(levels, codes), 0, self.counts)
 
 
-def _lies_alike(part: Hierarchy, whole: Hierarchy) -> bool:
-    if part.order is None or whole.order is None:
+def _lies_alike(part: Hierarchy, full: Hierarchy) -> bool:
+    if part.order is None or full.order is None:
         return True
-    levels = matched_levels(part, whole)
-    codes = [whole.code(part.labels[0][code], levels[0]) for code in part.order] if levels else []
-    known = tuple(code for code in codes if code is not None)
-    return bool(levels) and whole.order_among(levels[0] if levels else 0, known) == known
+    if not (levels := matched_levels(part, full)):
+        return False
+    codes = (full.code(part.labels[0][code], levels[0]) for code in part.order)
+    order = tuple(code for code in codes if code is not None)
+    return full.order_among(levels[0], order) == order
 
 
 def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
@@ -408,10 +370,7 @@ def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
 
 
 def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | None:
-    """For each base value of the first the base value of the second over it, by how its label at a level is spelled.
-
-    None where one has none, or several.
-    """
+    """Base values of the second above those of the first, by the spelling of labels; None unless each has exactly one."""
     ranges = sorted((numbers, code) for code, numbers in enumerate(numbers_of(coarse)) if numbers is not None)
     lows = [numbers.low for numbers, _ in ranges]
     are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(ranges))
@@ -427,20 +386,19 @@ def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | 
         if numbers is not None and ranges:
             wide, code = ranges[max(bisect_right(lows, numbers.low) - 1, 0)]
             return code if are_disjoint and wide.holds(numbers) else None
-        found = [prefixes[key] for length in range(len(label)) if (key := (label[:length], len(label))) in prefixes]
-        return found[0] if len(found) == 1 else None
+        above = [prefixes[key] for length in range(len(label)) if (key := (label[:length], len(label))) in prefixes]
+        return above[0] if len(above) == 1 else None
 
     codes = list(map(over, fine.labels[level], numbers_of(fine, level)))
     return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
 
 
 EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'
-"""What a condition looks like."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The rows whose values a condition means. text: says of each attribute by itself which values.
+    """Rows whose values a condition means. text: the condition, which names values of each attribute separately.
 
     >>> from marginals.example import table
     >>> int(Part("age >= 40").values(table.domain)["age"].sum())
@@ -457,50 +415,52 @@ class Part:
         return self.text
 
     def values(self, domain: Domain) -> Mapping[str, BoolArray]:
-        """For each attribute that is named, whether each base value is meant: shape (size(0),).
-
-        Raises InputError, naming the attribute, for what cannot be judged of each value of each attribute by itself.
-        """
+        """Return which base values are meant, by attribute: shape (size(0),). Raises InputError if some are not decided."""
         try:
-            return values_meant(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
-        except UnjudgedError as error:
-            raise InputError(
-                f"{self.text!r} cannot be judged of some values of {error.attribute!r}, which are no numbers: list those "
-                "that stand for no value under data.missing, or name the values of the part with | between"
-            ) from None
+            by_attribute = meanings(domain, dict.fromkeys(domain.attributes, 0), self.text, of_table=True)
         except NoValueError as error:  # whose message lists values, and of these the rows may decide which there are
             raise InputError(
                 f"{self.text!r} names a value that {error.attribute!r} does not have; write it as the column or its "
                 "hierarchy does, numbers as a range"
             ) from None
+        for name, meaning in by_attribute.items():
+            if meaning.cut.any():
+                value = domain.hierarchy(name).labels[0][int(meaning.cut.argmax())]
+                raise InputError(f"a range cuts through the value {value!r} of {name!r}; give it the ends of values")
+            if meaning.unjudged.any():
+                raise InputError(
+                    f"{self.text!r} cannot be judged of some values of {name!r}, which are no numbers. List those that "
+                    "stand for no value under data.missing, or name the values of the part with | between"
+                )
+        return {name: meaning.surely for name, meaning in by_attribute.items()}
 
     def excluding(self, counted: ContingencyTable) -> str | None:
-        """The attribute of which a table counts a value that the condition excludes; None where labels tell of none.
+        """Return the attribute of a value that the condition excludes and a table counts; None if labels tell of none.
 
         >>> from marginals.example import table
         >>> Part("age >= 40").excluding(table.counts), Part("age < 90").excluding(table.counts)
         ('age', None)
         """
-        for name, inside in values_told(counted.domain, self.text).items():
+        for name, inside in decided_values(counted.domain, self.text).items():
             level = counted.margin.get(name)
-            if level is not None:  # of a value that cannot be judged it is not known
-                meant = values_at(counted.domain.hierarchy(name), inside.possibly, level)
-                if not meant[counted.column(name, level)].all():
+            if level is not None:
+                possible = values_at(counted.domain.hierarchy(name), inside.possibly, level)
+                if not possible[counted.column(name, level)].all():
                     return name
         return None
 
 
 def inside_all(parts: Collection[Part]) -> Narrowing:
-    """Leaves out the cells of a meet outside of one of the parts: there only one of the two releases counts anybody."""
+    """Return a function that leaves out cells outside of a part, where only one of two releases counts anybody."""
 
     def narrowed(meet: Meet) -> Meet:
         # A label can stand for two values: with rows in the one release, and in the other.
         labels = {name: list(map(value.name, range(value.count))) for name, value in meet.values.items()}
-        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(known)) for name, known in labels.items()})
+        domain = Domain.of({name: Hierarchy.flat(dict.fromkeys(of_name)) for name, of_name in labels.items()})
         stays = np.ones(len(meet.changes), dtype=bool)
         for part in parts:
             with suppress(InputError):  # an attribute that the meet does not show
-                for name, inside in values_told(domain, part.text).items():
+                for name, inside in decided_values(domain, part.text).items():
                     codes = [domain.hierarchy(name).labels[0].index(label) for label in labels[name]]
                     stays &= inside.surely[codes][meet.codes[list(labels).index(name)]]
         return meet.among(stays)

@@ -17,17 +17,15 @@ if TYPE_CHECKING:
     from marginals.tables.table import Table
 
 FROM_FILES, FROM_TABLE, ATTESTED, NOT_EXAMINED = "files", "table", "attested", "not examined"
-"""What is said of such readers rests on: the files; the table, which its steward has; the publisher's word; nothing."""
 
 
 @dataclass(frozen=True)
 class RegisterReaders:
-    """What readers with a register believe of one sensitive attribute.
+    """Beliefs of readers with a register about one sensitive attribute.
 
-    basis: what this rests on. people: in the release. largest_share: the largest probability that they give any value of any
-    person; of_harmful: any harmful one, if the claims say which harm. labels, value: of a class whose people have it, and
-    the value. certain: people whose value, of these, they know. model: how their beliefs were found. note: why nothing is
-    known. None and empty where that is so.
+    basis: the evidence: the files, the steward's table, or the publisher's word. largest_share: the largest probability of
+    any value of any person, or of harmful ones if of_harmful. labels, value: a class whose people have it, and the value.
+    certain: number of people whose value is known. model: how the beliefs were found. note: why they were not examined.
     """
 
     sensitive: str
@@ -42,16 +40,12 @@ class RegisterReaders:
     of_harmful: bool = False
 
     def as_json(self) -> dict[str, Any]:
-        """As plain values."""
+        """Return plain values."""
         return dict(plain({("class" if name == "labels" else name): value for name, value in vars(self).items()}))
 
 
 def register_readers(published: BundleContent, truth: "Table | None" = None) -> tuple[RegisterReaders, ...]:
-    """For each sensitive attribute that is published what such readers believe, from the files where these decide it.
-
-    truth: the table that was published; with it the joint classes of several tables are known. Raises InputError where it
-    is another one.
-    """
+    """Return the beliefs about each published sensitive attribute, from the files if these decide it."""
     collection = published.collection
     if truth is not None:
         over, truth = over_table(published, truth)
@@ -77,12 +71,12 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
             return RegisterReaders(sensitive, ATTESTED, people)
         why = UNLINKED if None in readers else UNKNOWN
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
-    of, known = published.harmful.get(sensitive), [shares for shares in result if shares is not None]
+    of, beliefs = published.harmful.get(sensitive), [shares for shares in result if shares is not None]
     if of is not None:
         labels = {label for surest in of.values for label in surest.labels}
-        known = [shares.of_values(labels) for shares in known]
-    most = max(known, key=lambda shares: float(shares.highest.max()))
-    certain, largest_share = max(shares.certain for shares in known), float(most.highest.max())
+        beliefs = [shares.of_values(labels) for shares in beliefs]
+    most = max(beliefs, key=lambda shares: float(shares.highest.max()))
+    certain, largest_share = max(shares.certain for shares in beliefs), float(most.highest.max())
     if largest_share == 1 and not certain:
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=FITTED.format(most.margin.max()))
     place, value = divmod(int(most.highest.argmax()), most.highest.shape[1])
@@ -100,8 +94,8 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
 
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:
-    result = zip(published.claims, published.verify().checks)
-    attribute_findings = [
-        finding for claim, finding in result if isinstance(claim, Register) and claim.about == sensitive
-    ]
-    return bool(attribute_findings) and all(finding.verdict is Verdict.ATTESTED for finding in attribute_findings)
+    checked = zip(published.claims, published.verify().checks)
+    verdicts = {
+        finding.verdict for claim, finding in checked if isinstance(claim, Register) and claim.about == sensitive
+    }
+    return verdicts == {Verdict.ATTESTED}

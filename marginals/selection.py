@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +18,7 @@ from marginals.arguments import elements_of, require, require_function, require_
 from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
-from marginals.jobs import in_processes, require_jobs
+from marginals.jobs import in_processes
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
@@ -49,14 +49,13 @@ class FrequencyTable:
     """Counts of the combinations of values.
 
     counts: over a domain without generalizations. dtypes: types of the columns of the frame. dropped: rows with a missing
-    value, which do not count. unused: by attribute the number of values without a row, which are left out.
+    value, which do not count. notes: sentences about data that are left out.
     """
 
     counts: ContingencyTable
     dtypes: Mapping[str, pd.CategoricalDtype]
     dropped: int = 0
-    dropped_in: Mapping[str, int] = field(default_factory=dict)
-    unused: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -67,33 +66,24 @@ class FrequencyTable:
             raise InputError("no row of the frame has a value in every column and counts")
         used = {a: column[rows > 0].remove_unused_categories() for a, column in values.items()}
         unused = {a: len(values[a].categories) - len(column.categories) for a, column in used.items()}
+        columns = ", ".join(f"{number} of {name}" for name, number in unused.items() if number)
         domain = Domain.of({a: Hierarchy.flat(list(map(str, column.categories))) for a, column in used.items()})
         codes = {a: column.codes.astype(np.intp) for a, column in used.items()}
         table = ContingencyTable.from_cells(domain, dict.fromkeys(used, 0), codes, rows[rows > 0])
         dtypes = {a: column.dtype for a, column in used.items()}
-        return cls(table, dtypes, dropped, dropped_in, {a: number for a, number in unused.items() if number})
+        notes = []
+        if dropped:
+            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
+
+            notes.append(next(dropped_lines(table.total, dropped, dropped_in)))
+        if columns:
+            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
+        return cls(table, dtypes, dropped, tuple(notes))
 
     @property
     def domain(self) -> Domain:
         """The attributes with their values."""
         return self.counts.domain
-
-    def notes(self) -> tuple[str, ...]:
-        """Sentences about data that are left out.
-
-        >>> sizes = pd.Series(pd.Categorical(["S", "L"], ["S", "M", "L"]))
-        >>> counted(pd.DataFrame({"size": sizes, "sold": ["yes", None]})).notes()[0]
-        'Dropped few rows with missing values: few lack sold.'
-        """
-        notes = []
-        if self.dropped:
-            from marginals.say.table import dropped_lines  # slow to import, and most frames lack nothing
-
-            notes.append(next(dropped_lines(self.counts.total, self.dropped, self.dropped_in)))
-        if self.unused:
-            columns = ", ".join(f"{number} of {name}" for name, number in self.unused.items())
-            notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
-        return tuple(notes)
 
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Values of the frame for codes."""
@@ -230,29 +220,7 @@ def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dic
     }
 
 
-Cliques = tuple[tuple[str, ...], ...]
-
-
-def r_cliques(cliques: Iterable[Iterable[str]]) -> str:
-    r"""Cliques in R, for the margins of `loglin` and the models of `gRbase::ug` and `gRim::dmod`.
-
-    >>> print(r_cliques([("Hair", "Eye"), ("Sex",)]))
-    list(c("Hair", "Eye"), c("Sex"))
-    """
-    quoted = [
-        ", ".join('"' + name.replace("\\", "\\\\").replace('"', '\\"') + '"' for name in clique) for clique in cliques
-    ]
-    return f"list({', '.join(f'c({names})' for names in quoted)})"
-
-
-def cliques_of(model: Any) -> Cliques:
-    """Return the cliques of a model, given by cliques, a graph of networkx or a network of pgmpy.
-
-    Raises InputError for anything else.
-
-    >>> cliques_of([["a", "b"], "c"])
-    (('a', 'b'), ('c',))
-    """
+def _cliques_of(model: Any) -> tuple[tuple[str, ...], ...]:
     if isinstance(model, nx.Graph):
         if model.is_directed():
             raise InputError("the model is a directed graph; give the undirected one, in pgmpy `to_markov_model()`")
@@ -286,8 +254,6 @@ class ModelComparison:
 Again = Callable[[ContingencyTable], SelectedModel]
 """The same search on other counts of the same attributes."""
 
-
-_NONE_BETTER = "no decomposable model is better"
 
 _TAKEN_OUT = {
     "junction_tree": "model.junction_tree() is it",
@@ -323,7 +289,9 @@ class Selection(SelectedModel):
         if self.search.strategy == "given":
             distance = "given, not searched for"
         elif self.gap is not None:
-            distance = f"at most {self.gap:.6g} from the best decomposable model" if self.gap else _NONE_BETTER
+            distance = "no decomposable model is better"
+            if self.gap:
+                distance = f"at most {self.gap:.6g} from the best decomposable model"
         dropped = f"; {self.rows.dropped} rows with a missing value dropped" if self.rows.dropped else ""
         return f"Selection({super().__repr__()}; {distance}{dropped})"
 
@@ -391,8 +359,7 @@ class Selection(SelectedModel):
 
     def simulate(self, rows: int, seed: int) -> pd.DataFrame:
         """Independent rows drawn from the model, with the values of the frame. These are no anonymized data."""
-        if rows < 0:
-            raise InputError(f"a sample has 0 rows or more, not {rows}")
+        require_whole_number(rows, "rows", 0)
         codes = self.model.draw(rows, np.random.default_rng(seed))
         return pd.DataFrame({a: self.rows.values(a, codes[a]) for a in self.domain.attributes})
 
@@ -405,9 +372,8 @@ class Selection(SelectedModel):
         comes first. There are fewer tables than `times` if the time is over. jobs: processes that search at once, if the
         system can fork. time_limit: seconds. Raises InputError for numbers that make no sense.
         """
-        if isinstance(times, bool) or not isinstance(times, int) or times < 1:
-            raise InputError(f"a bootstrap needs one resampled table or more, not {times!r}")
-        require_jobs(jobs)
+        require_whole_number(times, "times", 1)
+        require_whole_number(jobs, "jobs", 1)
         deadline = within(time_limit)
         work = partial(_resampled, self.rows.counts, self.reselect, deadline)
         draws = list(enumerate(np.random.SeedSequence(seed).spawn(times)))
@@ -415,13 +381,7 @@ class Selection(SelectedModel):
         got = [edges for edges in edge_sets if edges is not None]
         times_adjacent, graph = Counter(edge for edges in got for edge in edges), self.graph
         lines = [
-            {
-                "first": a,
-                "second": b,
-                "share": times_adjacent[frozenset((a, b))] / len(got),
-                "tables": len(got),
-                "selected": graph.has_edge(a, b),
-            }
+            (a, b, times_adjacent[frozenset((a, b))] / len(got), len(got), graph.has_edge(a, b))
             for a, b in combinations(self.domain.attributes, 2)
         ]
         frame = pd.DataFrame(lines, columns=["first", "second", "share", "tables", "selected"])
@@ -429,7 +389,9 @@ class Selection(SelectedModel):
 
     def to_r(self) -> str:
         """The cliques for R: `loglin(table, <this>)`, `gRim::dmod(<this>, table)`, `gRbase::ug(<this>)`."""
-        return r_cliques(self.cliques)
+        escaped = str.maketrans({"\\": "\\\\", '"': '\\"'})
+        cliques = [", ".join(f'"{name.translate(escaped)}"' for name in clique) for clique in self.cliques]
+        return f"list({', '.join(f'c({names})' for names in cliques)})"
 
     def to_pgmpy(self) -> Any:
         """The model as a network of pgmpy, with its probabilities. Raises InputError if pgmpy is not installed."""
@@ -516,14 +478,14 @@ def select(
         _groups(required, "required", domain),
         _groups(forbidden, "forbidden", domain),
         max_attributes,
-        Unconstrained() if constraint is None else OnNames(constraint, domain),
+        Unconstrained() if constraint is None else partial(_on_names, constraint, domain),
     )
     search = partial(selected, criterion=criterion, strategy=strategy, limits=limits, parameters=parameters, seed=seed)
     return _selection(rows, partial(_in_time, search, time_limit))
 
 
 def _noted(rows: FrequencyTable) -> FrequencyTable:
-    for note in rows.notes():
+    for note in rows.notes:
         warn(note, DataWarning, stacklevel=3)
     return rows
 
@@ -541,7 +503,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     1
     """
     rows = _noted(counted(data, counts))
-    cliques = _groups(cliques_of(model), "the model", rows.domain)
+    cliques = _groups(_cliques_of(model), "the model", rows.domain)
     try:
         return _selection(rows, partial(fitted, cliques=cliques))
     except NotDecomposableError as error:
@@ -570,22 +532,14 @@ def _groups(groups: Iterable[Sequence[str]], what: str, domain: Domain) -> tuple
     return tuple(map(tuple, groups))
 
 
-@dataclass(frozen=True)
-class OnNames:
-    """Constraint of a search that asks a function of attributes' names."""
-
-    allowed: Allowed
-    domain: Domain
-
-    def __call__(self, cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
-        """Return None if the function allows a collection. Raises SelectionError for another answer."""
-        order = self.domain.attributes.index
-        names = tuple(sorted(tuple(sorted(self.domain.margin(clique), key=order)) for clique in cliques))
-        if len({name for clique in names for name in clique}) < len(self.domain.attributes):
-            return Refusal("not all attributes are there yet")  # a collection on the way of an exact search
-        answer = self.allowed(names)
-        if answer is None or answer is True:
-            return None
-        if answer is False or isinstance(answer, str):
-            return Refusal(answer or "the constraint does not allow it")
-        raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")
+def _on_names(allowed: Allowed, domain: Domain, cliques: AnyCollection[Mask], _new: Mask, /) -> Refusal | None:
+    order = domain.attributes.index
+    names = tuple(sorted(tuple(sorted(domain.margin(clique), key=order)) for clique in cliques))
+    if len({name for clique in names for name in clique}) < len(domain.attributes):
+        return Refusal("not all attributes are there yet")  # a collection on the way of an exact search
+    answer = allowed(names)
+    if answer is None or answer is True:
+        return None
+    if answer is False or isinstance(answer, str):
+        return Refusal(answer or "the constraint does not allow it")
+    raise SelectionError(f"a constraint answers True, False or the reason why not, got {type(answer).__name__}")

@@ -11,11 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from marginals.arguments import published_of, require, require_whole_number
+from marginals.arguments import published_of, require, require_names, require_whole_number
 from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.errors import InputError
-from marginals.messages import printable
 from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
@@ -58,8 +57,8 @@ def query_error(
 
     anonymized: a release of the table, or an anonymized table from `sweep`, `hilbert` or `LocalRecoding.full_domain`. A
     query draws a row, some attributes and a level of each, and counts the rows with the same values there. seed: draws the
-    same queries for different releases. Raises InputError for another table than the published one, or for more conditions than
-    the table has attributes.
+    same queries for different releases. Raises InputError for another table than the published one, or for more conditions
+    than the table has attributes.
 
     >>> from marginals.example import release, table
     >>> round(query_error(release, table, conditions=1), 3), round(query_error(release, table, conditions=2), 3)
@@ -94,9 +93,7 @@ def prediction_accuracy(
     0.5208333333333334
     """
     published = _required(anonymized, table, seed)
-    if not isinstance(target, str) or target not in table.domain.attributes:
-        names = ", ".join(table.domain.attributes)
-        raise InputError(f"{printable(str(target))!r} is no attribute of the table; these are {names}")
+    require_names([target], "target", table.domain.attributes, "attribute")
     if isinstance(published, LocalRecoding):
         cells, rows = published.cells, table.base_counts
     else:

@@ -273,9 +273,9 @@ def audit(
     >>> [(fact.kind.value, fact.proven) for fact in found.parts[0].facts]
     [('recovered', (2, 2))]
     """
-    from marginals.jobs import in_processes, require_jobs  # loaded here: no other command starts processes
+    from marginals.jobs import in_processes  # loaded here: no other command starts processes
 
-    require_jobs(jobs)
+    require_whole_number(jobs, "jobs", 1)
     deadline, run = within(seconds), partial(in_processes, jobs)
     sensitive = elements_of(sensitive, "sensitive", 'a list of attributes, ["diagnosis"]')
     if spec is None:

@@ -111,7 +111,7 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
     tables: dict[Path, TableSpec] = {}
     why: dict[Path | str, list[str]] = {}
     seen: dict[str, set[str]] = {}
-    for file in sorted(files, key=lambda file: not count_column(_columns_of(file))):  # long ones name what they show
+    for file in sorted(files, key=lambda file: not _count_column(_columns_of(file))):  # long ones name what they show
         tables[file.path], why[file.path] = _guessed_table(file, seen)
         for name in tables[file.path].attributes:
             seen.setdefault(name, set()).update(file.column(file.header.index(name)))
@@ -222,7 +222,7 @@ def _guessed_table(file: PublishedFile, seen: Mapping[str, set[str]]) -> tuple[T
         return TableSpec(attributes, across=across, percent_of=total), [why, of_total]
     if any(column.is_percent for column in columns[1:]) and not whole_numbers:
         raise InputError(f"{file.name} shows percentages or rates and no counts; say of what in a spec: percent_of")
-    count = count_column(columns)
+    count = _count_column(columns)
     counts = [columns[names.index(count)]] if count else _crossed_columns(columns)
     if not counts:
         raise InputError(f"{file.name} has no column of counts; write a spec that says how to read it")
@@ -448,8 +448,8 @@ def _tells_apart(columns: Sequence[_Column]) -> bool:
     return bool(rows) and len({*rows}) == len(rows)
 
 
-def count_column(columns: Sequence[_Column]) -> str:
-    """Name of the one column of counts of a long table, empty for none."""
+def _count_column(columns: Sequence[_Column]) -> str:
+    # of a long table; empty for none
     if _is_summed(_crossed_columns(columns)):
         return ""
     counted = [column for column in columns if column.is_counted]

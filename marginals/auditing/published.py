@@ -81,7 +81,7 @@ def read_all(tables: Iterable[Any]) -> list[PublishedFile]:
     for table in tables:
         if is_frame(table):
             path = Path(f"table {len(files) + 1}")
-            files.append(read_lines(path, arranged(path, frame_lines(table))))
+            files.append(_read_lines(path, arranged(path, frame_lines(table))))
         elif isinstance(table, list | tuple) or path_of(table).is_dir():
             files += read_all(table if isinstance(table, list | tuple) else tables_in(path_of(table)))
         else:
@@ -101,11 +101,10 @@ def read_published(path: Path) -> PublishedFile:
     except OSError as error:
         raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
     indented = "some label" if is_sheet and indents_cells(path) else ""
-    return read_lines(path, table, indented)
+    return _read_lines(path, table, indented)
 
 
-def read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
-    """Table in some lines of texts. Blanks before a label say how far it is indented."""
+def _read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
     lines = _without_notes(_without_empty_columns([[text.rstrip() for text in line] for line in texts]))
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)

@@ -100,8 +100,7 @@ class BundleContent:
     include their demands. `turnover_known`: whether readers know that people come and go between releases. `where`: the
     part of the table whose rows are counted. `labels`: numbers of values behind labels that readers learn; None where the
     release does not say. `impossible`: pairs of labels that nobody has, as everybody knows. `witnesses`: facts that
-    possible tables of these marginals have proven already. Raises InputError for further tables of unknown effect
-    (`further_fault`).
+    possible tables of these marginals have proven already. Raises InputError for further tables of unknown effect.
     """
 
     collection: Collection
@@ -122,7 +121,7 @@ class BundleContent:
     one_row: str | None = None
 
     def __post_init__(self) -> None:
-        if fault := further_fault(self):
+        if fault := _further_fault(self):
             raise InputError(fault)
         rules = tuple(rule.stating(partial(replace, rows_per_person=self.most_rows_of_a_person)) for rule in self.rules)
         claims = [replace(claim, rows_per_person=self.most_rows_of_a_person) for claim in self.claims]
@@ -177,11 +176,9 @@ class BundleContent:
     @cached_property
     def smallest_sensitive(self) -> dict[str, int]:
         """Smallest count above 0 of a table with the attribute, for each published sensitive attribute."""
-        smallest: dict[str, int] = {}
-        for table in self.collection.tables:
-            for attribute in (name for name in self.sensitive if name in table.margin and len(table)):
-                smallest[attribute] = min(int(table.counts.min()), smallest.get(attribute, table.total))
-        return {name: smallest[name] for name in self.sensitive if name in smallest}
+        tables = [table for table in self.collection.tables if len(table)]
+        smallest = {name: [int(of.counts.min()) for of in tables if name in of.margin] for name in self.sensitive}
+        return {name: min(counts) for name, counts in smallest.items() if counts}
 
     @cached_property
     def known_labels(self) -> ToldByLabels:
@@ -200,9 +197,9 @@ class BundleContent:
             return None
         return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS) + 0.0  # never -0.0
 
-    def verify(self, claims: Sequence[Claim] | None = None) -> Verification:
-        """Check the claims made, and with them the rules, or other claims, on the marginals alone."""
-        return self._verified if claims is None else self._checked(claims)
+    def verify(self) -> Verification:
+        """Check the claims, and with them the rules, on the marginals alone."""
+        return self._verified
 
     def as_one(self) -> "BundleContent":
         """Return the same content with all tables alike, none of them further: for checks with tables of other releases."""
@@ -233,24 +230,20 @@ class BundleContent:
 
     @cached_property
     def _verified(self) -> Verification:
-        verified = self._checked(self.claims)
-        return replace(verified, rules=tuple(rule.with_findings(self.claims, verified.checks) for rule in self.rules))
-
-    def _checked(self, claims: Sequence[Claim]) -> Verification:
         findings = dict[Claim, Finding]()
-        slow_last = sorted(claims, key=lambda claim: isinstance(claim, NoSmallCertain))
+        slow_last = sorted(self.claims, key=lambda claim: isinstance(claim, NoSmallCertain))
         for number, claim in enumerate(slow_last):
-            budget = FULL.until(self.deadline.share(len(claims) - number))
-            counted = replace(claim, rows_per_person=self.most_rows_of_a_person)
+            budget = FULL.until(self.deadline.share(len(slow_last) - number))
             try:
-                deciding = self._deciding(counted)
+                deciding = self._deciding(claim)
             except MarginalsError as error:
-                findings[claim] = undecided(counted, str(error))
+                findings[claim] = undecided(claim, str(error))
                 continue
-            result = answer(counted, Question(deciding, self.sensitive, budget, self.known_labels, self.witnesses))
-            findings[claim] = self._as_far_as_said(counted, result)
-        checks, crossing = tuple(map(findings.__getitem__, claims)), self.everything.crossings
-        return Verification(checks, smallest_sensitive=self.smallest_sensitive, crossing=crossing)
+            result = answer(claim, Question(deciding, self.sensitive, budget, self.known_labels, self.witnesses))
+            findings[claim] = self._as_far_as_said(claim, result)
+        checks = tuple(map(findings.__getitem__, self.claims))
+        rules = tuple(rule.with_findings(self.claims, checks) for rule in self.rules)
+        return Verification(checks, (), rules, self.smallest_sensitive, crossing=self.everything.crossings)
 
     def _deciding(self, claim: Claim) -> Collection:
         # the one table of a sensitive attribute decides a claim on it, whatever tables of others there are (4.18)
@@ -299,13 +292,9 @@ def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVE
     return ModelBesideCore(everything, deadline, core=core)
 
 
-def further_fault(published: BundleContent) -> str:
-    """Reason why the information in the further tables of a release is unknown, as a sentence without its full stop;
-    else empty.
-
-    Proofs about a sensitive attribute hold beside any tables over nonsensitive attributes if one table shows it, and
-    each person has one row (design 4.18).
-    """
+def _further_fault(published: BundleContent) -> str:
+    # Proofs about a sensitive attribute hold beside any tables over nonsensitive attributes if one table shows it, and
+    # each person has one row (design 4.18).
     if not published.further:
         return ""
     domain, sensitive = published.domain, published.sensitive

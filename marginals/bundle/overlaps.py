@@ -143,13 +143,9 @@ def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) 
     is_named = {name for name in shared if is_one_table or may_be_one(first[name], second[name])}
     pairs = product(*([name for name in names if name not in is_named] for names in (first, second)))
     apart = [(name, twin) for name, twin in pairs if name != twin]
-    alike = [pair for pair in apart if _is_alike(*pair)]
+    spelled = {name: "".join(filter(str.isalnum, _folded(name))) or _folded(name) for name in {*first, *second}}
+    alike = [(name, twin) for name, twin in apart if spelled[name] == spelled[twin]]
     return alike + [pair for pair in apart if pair not in alike and may_be_one(first[pair[0]], second[pair[1]])]
-
-
-def _is_alike(name: str, other: str) -> bool:
-    first, second = ("".join(filter(str.isalnum, spelling)) or spelling for spelling in map(_folded, (name, other)))
-    return first == second
 
 
 def _folded(text: str) -> str:
@@ -190,7 +186,7 @@ def _words(labels: Iterable[str]) -> set[str]:
 
 
 def _is_rare(sizes: Sequence[int]) -> bool:
-    """Return whether at least 20 columns of as many rows and values have different counts, in any order of their values."""
+    # at least 20 columns of as many rows and values have different counts, in any order of their values
     parts = min(len(sizes), 4)
     return comb(sum(sizes) - len(sizes) + parts - 1, parts - 1) >= 20 * factorial(parts)
 

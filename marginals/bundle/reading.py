@@ -31,7 +31,7 @@ from marginals.bundle.content import (
     schema_of,
 )
 from marginals.bundle.imprint import NAMES, TITLE, Imprint
-from marginals.bundle.snapshot import Snapshot, has_hash, is_csv, is_number
+from marginals.bundle.snapshot import Snapshot, has_hash, is_csv, is_number, require_so
 from marginals.errors import BundleError
 from marginals.keys import TEXTS, Key, Keys, are, is_table, is_text, is_whole, one_of
 from marginals.messages import LONGEST_WORDS, is_words, printable
@@ -47,11 +47,6 @@ from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import MAX_LABELS, Domain, Hierarchy, Mask
-
-
-def _require(is_so: object, problem: str, place: str = DESCRIPTOR) -> None:
-    if not is_so:
-        raise BundleError(place, problem)
 
 
 @contextmanager
@@ -102,7 +97,7 @@ ATTRIBUTE_KEYS: Keys = {
 
 def _check_keys(where: str, content: Mapping[str, Any], keys: Keys) -> None:
     for name, key in keys.items():
-        _require(
+        require_so(
             key.takes(content.get(name)) if name in content else not key.required, f"{where}.{name} must {key.must}"
         )
 
@@ -130,12 +125,12 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
         elif not is_csv(resource) and has_hash(resource):
             snapshot.listed_content(resource)
     is_one = release.get("one_row") is None or is_number(release.get("rows_per_person"), 1)
-    _require(is_one, "release.one_row says which row of each person counts, but release.rows_per_person is not 1")
-    _require(tables, "there is no marginal among the resources")
-    _require(core, "every marginal is a further table, and there is none that they could stand beside")
+    require_so(is_one, "release.one_row says which row of each person counts, but release.rows_per_person is not 1")
+    require_so(tables, "there is no marginal among the resources")
+    require_so(core, "every marginal is a further table, and there is none that they could stand beside")
     for path, table in tables.items():
         problem = f"it counts {number_of(table.total, 'row')}, which is not release.rows"
-        _require(is_number(release.get("rows"), table.total), problem, path)
+        require_so(is_number(release.get("rows"), table.total), problem, path)
     check_agreement(tables)
     cube = DataCube(list(tables.values()))
     everything = Collection.of(cube, [table.mask for table in tables.values()])
@@ -163,7 +158,7 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
 def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]]:
     path: str = resource["path"]
     content = snapshot.listed_content(resource)
-    _require(content, "it is empty", path)
+    require_so(content, "it is empty", path)
     width = None
     try:
         lines = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8", newline="")
@@ -178,8 +173,10 @@ def _rows(snapshot: Snapshot, resource: Mapping[str, Any]) -> Iterator[list[str]
 
 def _roles(release: Mapping[str, Any]) -> dict[str, Role]:
     attributes: Mapping[str, Any] = release["attributes"]
-    _require(len(attributes) <= MAX_ATTRIBUTES, f"there are more than the {MAX_ATTRIBUTES:,} attributes that are read")
-    _require(COUNT not in attributes, f"an attribute {COUNT!r} would give marginals two columns of this name")
+    require_so(
+        len(attributes) <= MAX_ATTRIBUTES, f"there are more than the {MAX_ATTRIBUTES:,} attributes that are read"
+    )
+    require_so(COUNT not in attributes, f"an attribute {COUNT!r} would give marginals two columns of this name")
     for name, described in attributes.items():
         _check_keys(f"release.attributes.{name}", described if isinstance(described, dict) else {}, ATTRIBUTE_KEYS)
     return {name: Role(described["role"]) for name, described in attributes.items()}
@@ -189,7 +186,7 @@ def _impossible(release: Mapping[str, Any], domain: Domain, roles: Mapping[str, 
     pairs = release.get("impossible", [])
     for pair in pairs:
         is_pair = all(TEXTS.takes(pair[name]) and roles.get(name) is Role.QUASI_IDENTIFIER for name in pair)
-        _require(is_pair, "release.impossible must give lists of labels of two quasi-identifiers")
+        require_so(is_pair, "release.impossible must give lists of labels of two quasi-identifiers")
         with _naming("release.impossible: "):
             places_of(domain, pair)
     return tuple(pairs)
@@ -204,7 +201,7 @@ def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
         values |= {name: meanings} if (meanings := described.get("values")) else {}
     book = Codebook(descriptions, values)
     problem = "release.attributes says in values what a label means that the release does not have"
-    _require(book == book.of_labels(domain), problem)
+    require_so(book == book.of_labels(domain), problem)
     return book
 
 
@@ -217,11 +214,11 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
         path, described = resource["path"], resource["hierarchy"]
         attribute: Any = described.get("attribute") if isinstance(described, dict) else None
         is_first = isinstance(attribute, str) and attribute in roles and attribute not in hierarchies
-        _require(is_first, "it must be the one hierarchy of an attribute of the release", path)
+        require_so(is_first, "it must be the one hierarchy of an attribute of the release", path)
         rows = _rows(snapshot, resource)
         header = next(rows)
         is_header = len(header) <= MAX_LEVELS and header == [f"level{level}" for level in range(len(header))]
-        _require(is_header, f"its header must be level0,level1,..., and not more than {MAX_LEVELS} of them", path)
+        require_so(is_header, f"its header must be level0,level1,..., and not more than {MAX_LEVELS} of them", path)
         _check_schema(resource, header)
         try:
             hierarchy = Hierarchy.from_rows(rows, remaining_labels)
@@ -231,7 +228,7 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
         entries = snapshot.descriptor.release["attributes"][attribute]
         hierarchies[attribute] = _ordered(attribute, entries, roles[attribute], hierarchy)
     for attribute in roles:
-        _require(attribute in hierarchies, f"the attribute {attribute!r} has no hierarchy among the resources")
+        require_so(attribute in hierarchies, f"the attribute {attribute!r} has no hierarchy among the resources")
     return hierarchies
 
 
@@ -255,24 +252,24 @@ _COUNT = re.compile(r"[1-9][0-9]{0,14}")
 def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -> ContingencyTable:
     path, described = resource["path"], resource["marginal"]
     levels: Any = described.get("levels") if isinstance(described, dict) else None
-    _require(isinstance(levels, dict) and levels, "marginal.levels must give a level for each attribute", path)
-    _require(isinstance(described.get(FURTHER, False), bool), f"marginal.{FURTHER} is true or false", path)
+    require_so(isinstance(levels, dict) and levels, "marginal.levels must give a level for each attribute", path)
+    require_so(isinstance(described.get(FURTHER, False), bool), f"marginal.{FURTHER} is true or false", path)
     with _naming("marginal.levels: ", path):
         margin = domain.margin(domain.mask(levels))
     rows = _rows(snapshot, resource)
     header = next(rows)
     *attributes, last = header or [""]
     is_header = sorted(attributes) == sorted(levels) and last == COUNT
-    _require(is_header, "its header must be the attributes of marginal.levels, then count", path)
+    require_so(is_header, "its header must be the attributes of marginal.levels, then count", path)
     _check_schema(resource, header)
     *codes, counts = _columns(path, rows, domain, {attribute: levels[attribute] for attribute in attributes})
     problem = f"its counts sum to more than the {MAX_ROWS:,} rows that are counted exactly"
-    _require(counts.sum(dtype=np.float64) <= MAX_ROWS, problem, path)
+    require_so(counts.sum(dtype=np.float64) <= MAX_ROWS, problem, path)
     codes_of = {name: column for name, column in zip(attributes, codes) if name in margin}
     table = ContingencyTable.from_cells(domain, margin, codes_of, counts)
-    _require(len(table) == len(counts), "a cell stands in two rows", path)
+    require_so(len(table) == len(counts), "a cell stands in two rows", path)
     problem = f"its counts sum to {table.total}, which is not its marginal.total"
-    _require(is_number(described.get("total"), table.total), problem, path)
+    require_so(is_number(described.get("total"), table.total), problem, path)
     return table
 
 
@@ -301,11 +298,11 @@ def _columns(path: str, rows: Iterator[list[str]], domain: Domain, levels: Mappi
 
 def _claims(release: Mapping[str, Any], roles: Mapping[str, Role]) -> tuple[Claim, ...]:
     entries = release.get("privacy", [])
-    _require(len(entries) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS:,} claims that are checked")
+    require_so(len(entries) <= MAX_CLAIMS, f"release.privacy has more than the {MAX_CLAIMS:,} claims that are checked")
     with _naming("release.privacy: "):
         claims = tuple(map(parse_claim, entries))
     are_sensitive = all(claim.about is None or roles.get(claim.about) is Role.SENSITIVE for claim in claims)
-    _require(are_sensitive, "release.privacy claims diversity for an attribute that is not sensitive")
+    require_so(are_sensitive, "release.privacy claims diversity for an attribute that is not sensitive")
     return claims
 
 
@@ -315,9 +312,9 @@ def _rules(release: Mapping[str, Any], claims: Sequence[Claim], sensitive: Seque
         rules = tuple(map(AppliedRule.from_json, entries))
         standard = {rule: named_rule(rule.name).applied(sensitive) for rule in rules if rule.name in rule_names()}
     for rule, known_rule in standard.items():
-        _require(rule == known_rule, f"release.rules states {rule.name}, but not as that rule is")
+        require_so(rule == known_rule, f"release.rules states {rule.name}, but not as that rule is")
     demanded = {claim for rule in rules for claim in rule.claims}
-    _require(demanded <= {*claims}, "release.rules demands what release.privacy does not claim")
+    require_so(demanded <= {*claims}, "release.rules demands what release.privacy does not claim")
     return rules
 
 
@@ -327,13 +324,13 @@ def _labels(release: Mapping[str, Any], collection: Collection) -> ToldByLabels 
         return None
     occurring, domain = release["occurring"], collection.domain
     are_attributes = isinstance(occurring, dict) and occurring.keys() <= {*domain.attributes}
-    _require(are_attributes, "release.occurring must name attributes of the release")
+    require_so(are_attributes, "release.occurring must name attributes of the release")
     for name, numbers in occurring.items():
         labels = {*chain(*domain.hierarchy(name).labels[collection.finest_level(name) : -1])}
         are_labels = isinstance(numbers, dict) and numbers.keys() <= labels
-        _require(are_labels, f"release.occurring.{name} must name labels of its published values")
+        require_so(are_labels, f"release.occurring.{name} must name labels of its published values")
         are_numbers = all(type(number) is int and 0 <= number <= MAX_LABELS for number in numbers.values())
-        _require(are_numbers, f"release.occurring.{name} must give whole numbers of values from 0 on")
+        require_so(are_numbers, f"release.occurring.{name} must give whole numbers of values from 0 on")
     return {name: dict(numbers) for name, numbers in occurring.items()}
 
 
@@ -344,7 +341,7 @@ def _where(release: Mapping[str, Any], collection: Collection) -> str:
     with _naming("release.where: "):
         part = Part(release["where"])
         excluding = next(filter(None, map(part.excluding, collection.tables)), None)
-    _require(excluding is None, f"release.where is {part.text!r}, and other values of {excluding!r} are counted")
+    require_so(excluding is None, f"release.where is {part.text!r}, and other values of {excluding!r} are counted")
     return part.text
 
 
@@ -462,7 +459,7 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
             rolled = marginal.rolled_up(margin)
             first_place, first_margin = first.setdefault(common, (place, rolled))
             problem = f"it contradicts {first_place}: they differ on their common margin ({margin})"
-            _require(equal_cells([first_margin, rolled]), problem, place)
+            require_so(equal_cells([first_margin, rolled]), problem, place)
 
 
 def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:

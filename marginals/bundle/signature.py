@@ -132,13 +132,11 @@ def signature_of(descriptor: bytes, key: SecretKey) -> bytes:
     return "\n".join([*lines, _TRUSTED + _COMMENT, _encoded(of_comment), ""]).encode()
 
 
-def signer_of(signature: bytes) -> bytes:
-    """Number of the key that a signature names. Raises BundleError where it is not spelt as minisign spells it."""
-    return _parts(signature)[0][2:10]
+def signature_parts(content: bytes) -> tuple[bytes, str, bytes]:
+    """Signature of a file with the number of its key, the trusted comment, and the signature of both.
 
-
-def _parts(content: bytes) -> tuple[bytes, str, bytes]:
-    """Signature of a file with the number of its key, the trusted comment, and the signature of both."""
+    Raises BundleError where it is not spelt as minisign spells it.
+    """
     try:
         lines = content.decode().split("\n")
     except UnicodeDecodeError:
@@ -156,7 +154,7 @@ def _parts(content: bytes) -> tuple[bytes, str, bytes]:
 
 def check_signature(descriptor: bytes, signature: bytes, key: PublicKey) -> None:
     """Raise BundleError unless this is the signature of a descriptor with the key."""
-    of_file, comment, of_comment = _parts(signature)
+    of_file, comment, of_comment = signature_parts(signature)
     if of_file[2:10] != key.number:
         raise BundleError(SIGNATURE, "it was made with another key than the one given")
     signed = hashlib.blake2b(descriptor).digest() if of_file[:2] == _SIGNED_HASH else descriptor

@@ -27,7 +27,7 @@ from marginals.bundle.content import (
     MAX_SIGNATURE_BYTES,
     REPORT,
 )
-from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signer_of
+from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signature_parts
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import open_regular, resolved
 
@@ -45,14 +45,14 @@ class Descriptor:
     def __post_init__(self) -> None:
         package = _strict_json(self.content)
         release: Any = package.get("release") if isinstance(package, dict) else None
-        _require(isinstance(release, dict), "it describes no release: the object release is missing")
-        _require(is_number(release.get("format"), FORMAT), f"release.format must be {FORMAT}")
+        require_so(isinstance(release, dict), "it describes no release: the object release is missing")
+        require_so(is_number(release.get("format"), FORMAT), f"release.format must be {FORMAT}")
         _check_resources(package.get("resources"))
         report: Any = {"path": REPORT} if release.get("report") is None else release["report"]
         is_named = isinstance(report, dict) and isinstance(report.get("path"), str)
-        _require(is_named, "release.report must name a file by its path")
+        require_so(is_named, "release.report must name a file by its path")
         is_page = report.get("mediatype", PAGE) == PAGE
-        _require(is_page, f"release.report is a page in HTML, so its mediatype must be {PAGE}")
+        require_so(is_page, f"release.report is a page in HTML, so its mediatype must be {PAGE}")
         object.__setattr__(self, "package", package)
 
     @property
@@ -115,9 +115,10 @@ def is_number(value: object, number: int) -> bool:
     return type(value) is int and value == number
 
 
-def _require(is_so: object, problem: str) -> None:
+def require_so(is_so: object, problem: str, place: str = DESCRIPTOR) -> None:
+    """Raise BundleError with a problem of a file, unless something is so."""
     if not is_so:
-        raise BundleError(DESCRIPTOR, problem)
+        raise BundleError(place, problem)
 
 
 def _stated_bytes(file: Mapping[str, Any]) -> int | None:
@@ -127,14 +128,14 @@ def _stated_bytes(file: Mapping[str, Any]) -> int | None:
 
 def _check_resources(resources: Any) -> None:
     is_list = isinstance(resources, list) and all(isinstance(resource, dict) for resource in resources)
-    _require(is_list, "resources must be a list of objects")
+    require_so(is_list, "resources must be a list of objects")
     are_few = len(resources) <= MAX_RESOURCES
-    _require(are_few, f"{len(resources)} resources are more than the {MAX_RESOURCES} that are read")
+    require_so(are_few, f"{len(resources)} resources are more than the {MAX_RESOURCES} that are read")
     paths = [resource.get("path") for resource in resources]
     are_apart = all(isinstance(path, str) for path in paths) and len(set(paths)) == len(paths)
-    _require(are_apart, "each resource must have a path of its own")
+    require_so(are_apart, "each resource must have a path of its own")
     are_small = sum(_stated_bytes(resource) or 0 for resource in resources) <= MAX_BYTES
-    _require(are_small, f"its resources have more than the {MAX_BYTES} bytes that are read of a bundle")
+    require_so(are_small, f"its resources have more than the {MAX_BYTES} bytes that are read of a bundle")
 
 
 class _JSONError(ValueError):
@@ -293,7 +294,7 @@ class Snapshot:
     def is_signed(self) -> bool:
         """Return whether there is a signature, of whatever key. Raises BundleError for a file that cannot be one."""
         if (signature := self._file_or_none(SIGNATURE)) is not None:
-            signer_of(signature)
+            signature_parts(signature)
         return signature is not None
 
     def check_signature(self, key: PublicKey) -> None:

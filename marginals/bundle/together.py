@@ -67,7 +67,7 @@ def _union(bundles: Bundles) -> BundleContent:
         return replace(published, claims=claims)
     tables = {
         f"{name}: the marginal ({table.margin})": table
-        for (name, _), collection in zip(bundles, over_one_domain(bundles))
+        for (name, _), collection in zip(bundles, _over_one_domain(bundles))
         for table in collection.tables
     }
     check_agreement(tables)
@@ -102,8 +102,7 @@ def _claims_together(published: BundleContent, bundles: Bundles) -> Iterator[Cla
         yield claim
 
 
-def over_one_domain(bundles: Bundles) -> list[Collection]:
-    """Marginals of each bundle over hierarchies that hold those of all. Raises IncompatibleReleasesError."""
+def _over_one_domain(bundles: Bundles) -> list[Collection]:
     (first, published), *others = bundles
     for name, other in others:
         if other.rows_per_person != published.rows_per_person:
@@ -119,15 +118,14 @@ def over_one_domain(bundles: Bundles) -> list[Collection]:
                 raise IncompatibleReleasesError(first, name, f"generalize {attribute!r} differently", "the hierarchies")
             hierarchies[attribute] = (first, merged)
     common_hierarchies = {attribute: common for attribute, (_, common) in hierarchies.items()}
-    return [in_common(published.collection, common_hierarchies) for _, published in bundles]
+    return [_in_common(published.collection, common_hierarchies) for _, published in bundles]
 
 
 def _merged(one: CountedHierarchy, other: CountedHierarchy) -> CountedHierarchy | None:
     return one.merged(other) or one.published_levels.merged(other.published_levels)
 
 
-def in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
-    """Return the same marginals over hierarchies that hold those of the collection. Raises MarginalsError."""
+def _in_common(collection: Collection, hierarchies: Mapping[str, CountedHierarchy]) -> Collection:
     domain = Domain.of({attribute: common.hierarchy for attribute, common in hierarchies.items()})
     levels = _common_levels(collection, hierarchies)
     return _collection([recoded(table, domain, levels) for table in collection.tables])
@@ -185,7 +183,7 @@ def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Ta
         for name, hierarchy in truth.domain.items()
     }
     try:
-        collection = in_common(everything, hierarchies)
+        collection = _in_common(everything, hierarchies)
         levels = _common_levels(everything, hierarchies)
     except MarginalsError:
         raise other from None
@@ -253,10 +251,12 @@ class OneTable:
 
     def sharing_time(self, parts: int) -> "OneTable":
         """Return the same bundles with one of so many equal parts of the time that is left."""
-        bundles = [(name, replace(bundle, deadline=bundle.deadline.share(parts))) for name, bundle in self.bundles]
-        together = self.together
-        together = together and replace(together, deadline=together.deadline.share(parts))
-        return OneTable(bundles, together, self.problem)
+
+        def sharing(bundle: BundleContent) -> BundleContent:
+            return replace(bundle, deadline=bundle.deadline.share(parts))
+
+        bundles = [(name, sharing(bundle)) for name, bundle in self.bundles]
+        return OneTable(bundles, self.together and sharing(self.together), self.problem)
 
     @property
     def collections(self) -> list[Collection]:
@@ -307,22 +307,12 @@ def _generalized_alike(bundles: Bundles) -> Bundles:
         if name in other.domain.attributes
         and _merged(counted_hierarchy(one.collection, name), counted_hierarchy(other.collection, name)) is None
     }
-    return [
-        (
-            name,
-            replace(
-                content,
-                collection=_collection(
-                    [table.rolled_up(_without(table.margin, apart)) for table in content.collection.tables]
-                ),
-            ),
-        )
-        for name, content in bundles
-    ]
 
+    def alike(table: ContingencyTable) -> ContingencyTable:
+        return table.rolled_up({name: level for name, level in table.margin.items() if name not in apart})
 
-def _without(margin: Mapping[str, int], names: set[str]) -> dict[str, int]:
-    return {name: level for name, level in margin.items() if name not in names}
+    collections = [_collection([*map(alike, content.collection.tables)]) for _, content in bundles]
+    return [(name, replace(content, collection=of)) for (name, content), of in zip(bundles, collections)]
 
 
 @dataclass(frozen=True, eq=False)

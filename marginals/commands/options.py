@@ -192,60 +192,48 @@ _PAUSE = 0.1
 """Seconds between lines about the same task."""
 
 
-class ProgressBars:
+@contextmanager
+def progress_bars(wanted: bool) -> Iterator["Progress"]:
     """Bars, one a task, shown only while standard error is a terminal and the output is not read by a program.
 
     If the variable MARGINALS_PROGRESS is "lines", JSON lines take their place, ten a second at most, such as
     {"task": "collections", "done": 120, "total": 0}.
     """
+    in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
+    are_shown = wanted and sys.stderr.isatty()
+    bar: "tqdm[Any] | None" = None
+    last = "", 0.0
 
-    def __init__(self, wanted: bool) -> None:
-        self._in_lines = os.environ.get(PROGRESS_IN_LINES[0]) == PROGRESS_IN_LINES[1]
-        self._are_shown = wanted and sys.stderr.isatty()
-        self._bar: "tqdm[Any] | None" = None
-        self._last = ("", 0.0)
-
-    def __enter__(self) -> "Progress":
-        PHASES.begin("", anew=True)
-        return self._tell
-
-    def _tell(self, task: str, done: int, total: int) -> None:
+    def tell(task: str, done: int, total: int) -> None:
+        nonlocal bar, last
         ENDING.heed()
-        if task == ANSWERED and not self._in_lines:
+        if task == ANSWERED and not in_lines:
             return
         if (phase := _PHASES.get(task, task)) != PHASES.name:
             PHASES.begin(phase)
         if task == VERIFYING:  # the last verification is never cut
             end_timer()
-        if self._in_lines:
-            self._print_line(task, done, total)
-        elif self._are_shown:
-            self._advance(task, done, total)
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        self._close()
-        if kind is None:
-            ENDING.heed()
-
-    def _print_line(self, task: str, done: int, total: int) -> None:
         now = time.monotonic()
-        if self._last[0] != task or now >= self._last[1] + _PAUSE:
-            self._last = (task, now)
+        if in_lines and (last[0] != task or now >= last[1] + _PAUSE):
+            last = task, now
             print(json.dumps({"task": task, "done": done, "total": total}), file=sys.stderr, flush=True)
+        elif are_shown and not in_lines:
+            from tqdm import tqdm
 
-    def _advance(self, task: str, done: int, total: int) -> None:
-        from tqdm import tqdm
+            if bar is None or bar.desc != task:
+                if bar is not None:
+                    bar.close()
+                bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)
+                bar.desc = task
+            bar.update(done - bar.n)
 
-        if self._bar is None or self._bar.desc != task:
-            self._close()
-            self._bar = tqdm(desc=task, total=total or None, leave=False, file=sys.stderr)
-            self._bar.desc = task
-        self._bar.update(done - self._bar.n)
-
-    def _close(self) -> None:
-        if self._bar is not None:
-            self._bar.close()
-            self._bar = None
+    PHASES.begin("", anew=True)
+    try:
+        yield tell
+    finally:
+        if bar is not None:
+            bar.close()
+    ENDING.heed()
 
 
 # Signals that ask the program to end: it ends in order. The library leaves signals to whoever imports it.

@@ -19,7 +19,6 @@ from marginals.commands.options import (
     PATH,
     RELEASE,
     VERBOSE,
-    ProgressBars,
     Target,
     csv_bytes,
     ends_within,
@@ -27,9 +26,10 @@ from marginals.commands.options import (
     print_json,
     print_lines,
     print_sentences,
+    progress_bars,
 )
 from marginals.deadline import PHASES, end_timer, stopped_after, within
-from marginals.errors import BundleError, InputError, NothingPublishableError
+from marginals.errors import BundleError, InputError
 from marginals.files import resolved
 from marginals.messages import printable
 from marginals.results import plain
@@ -105,7 +105,7 @@ def publish(
       marginals publish release.toml --out release --sign minisign.key --new-key
       marginals publish release.toml --out release-2026-02 --ledger ledger
     """
-    with ProgressBars(not as_json) as progress:
+    with progress_bars(not as_json) as progress:
         PHASES.begin("reading")
         configured = marginals.read_config(config)
         configured.require_collections()
@@ -121,12 +121,7 @@ def publish(
 
         limit = configured.policy.time_limit
         seconds = max(_TIMES * limit, _LEAST_SECONDS) if deadline.at == inf else None
-        try:
-            table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
-        except NothingPublishableError as error:
-            if error.in_the_table and not as_json:
-                print_lines([error.in_the_table], err=True)
-            raise
+        table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
     from marginals.say.table import kept_out_by_role, whose_lines
 
     roles = {name: attribute.role for name, attribute in configured.source.attributes.items()}
@@ -228,10 +223,46 @@ def print_publication_json(
     publication: "Publication", page: "StewardFile", unconfirmed: Sequence[str] = (), warnings: Sequence[str] = ()
 ) -> None:
     """Print all of a publication for programs. unconfirmed: attributes whose roles are guesses."""
-    answer: dict[str, Any] = {"warnings": list(warnings)} if warnings else {}
-    answer |= {"out": str(publication.release.path), "steward": str(page.path), **publication_facts(publication)}
-    answer |= {"unconfirmed": list(unconfirmed)} if unconfirmed else {}
-    print_json(answer | {"seconds": PHASES.seconds})
+    from marginals.decision import Decision
+
+    release, steward, search = publication.release, publication.steward, publication.steward.search
+    verification, binding = release.verify(), steward.binding
+    facts = {
+        "out": str(release.path),
+        "steward": str(page.path),
+        "decision": Decision.of(release.published),
+        "information": release.published.information,
+        "smallest_sensitive_counts": release.published.smallest_sensitive,
+        "kl_divergence": steward.kl_divergence,
+        "kl_suppressed": steward.kl_suppressed,
+        "errors": steward.comparison,
+        "dropped": {"rows": steward.dropped, "by_column": steward.dropped_in},
+        "margins": release.published.everything.margins,
+        "unpublished": steward.unpublished,
+        "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
+        "checks": verification.checks,
+        "search": {
+            "strategy": search.strategy,
+            "value": search.value,
+            "objective": str(steward.objective),
+            "price": steward.price,
+            "evaluated": search.evaluated,
+            "optimal": search.optimal,
+            "lower_bound": search.bound,
+            "base": steward.base,
+        },
+    }
+    more = {
+        "rules": verification.rules,
+        "harmful_values": tuple(release.published.harmful.values()),
+        "ledger": steward.waiting,
+        "wanted": steward.wanted,
+        "further": None if steward.further is None else steward.further.as_json(steward.domain),
+        "unconfirmed": tuple(unconfirmed),
+        "seconds": PHASES.seconds,
+    }
+    answer = {"warnings": list(warnings)} if warnings else {}
+    print_json(answer | facts | {name: value for name, value in more.items() if value not in (None, ())})
 
 
 def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool = False) -> None:
@@ -270,46 +301,6 @@ def _print_all(publication: "Publication") -> None:
     click.echo(
         'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them.'
     )
-
-
-def publication_facts(publication: "Publication") -> dict[str, Any]:
-    """Return what a publication is, for programs; what is empty is left out."""
-    from marginals.decision import Decision
-
-    release, steward, search = publication.release, publication.steward, publication.steward.search
-    verification, binding = release.verify(), steward.binding
-    facts = {
-        "decision": Decision.of(release.published),
-        "information": release.published.information,
-        "smallest_sensitive_counts": release.published.smallest_sensitive,
-        "kl_divergence": steward.kl_divergence,
-        "kl_suppressed": steward.kl_suppressed,
-        "errors": steward.comparison,
-        "dropped": {"rows": steward.dropped, "by_column": steward.dropped_in},
-        "margins": release.published.everything.margins,
-        "unpublished": steward.unpublished,
-        "binding": None if binding is None else {reason: len(moves) for reason, moves in binding.items()},
-        "checks": verification.checks,
-        "search": {
-            "strategy": search.strategy,
-            "value": search.value,
-            "objective": str(steward.objective),
-            "price": steward.price,
-            "evaluated": search.evaluated,
-            "optimal": search.optimal,
-            "lower_bound": search.bound,
-            "base": steward.base,
-        },
-    }
-    further = None if steward.further is None else steward.further.as_json(steward.domain)
-    more = {
-        "rules": verification.rules,
-        "harmful_values": tuple(release.published.harmful.values()),
-        "ledger": steward.waiting,
-        "wanted": steward.wanted,
-        "further": further,
-    }
-    return facts | {name: value for name, value in more.items() if value not in (None, ())}
 
 
 _NAMED = 5

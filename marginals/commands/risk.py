@@ -17,7 +17,6 @@ from marginals.commands.options import (
     PATH,
     REPLACED,
     NumberRange,
-    ProgressBars,
     Target,
     csv_bytes,
     ends_within,
@@ -25,6 +24,7 @@ from marginals.commands.options import (
     parse_levels,
     print_json,
     print_lines,
+    progress_bars,
 )
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
@@ -102,7 +102,7 @@ def risk(
     rows_file = target.opened(configured.reads, PRIVATE)
     assessment = replace(marginals.risk.disclosure_risk(configured, parse_levels(levels)), minimax=chosen["minimax"])
     edge = best = mean = None
-    with ProgressBars(not as_json) as progress:
+    with progress_bars(not as_json) as progress:
         choosing = partial(progress, "best disclosure")
         if chosen["has_frontier"]:
             edge = assessment.frontier(progress=partial(progress, "frontier"))

@@ -18,7 +18,6 @@ from marginals.commands.options import (
     VERBOSE,
     LineNumber,
     NumberRange,
-    ProgressBars,
     Target,
     csv_bytes,
     output,
@@ -26,6 +25,7 @@ from marginals.commands.options import (
     print_json,
     print_lines,
     print_sentences,
+    progress_bars,
 )
 from marginals.commands.releases import FAILED, hand_over, print_publication_json, written
 from marginals.config import RARE
@@ -131,7 +131,7 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
     configured = marginals.read_config(config)
     configured.require_collections()
     out = target.opened(configured.reads)
-    with ProgressBars(not as_json) as progress:
+    with progress_bars(not as_json) as progress:
         table = configured.read_table()
         requirements = configured.policy.requirements_of(table)
         _require_demands(table, configured.policy, out)
@@ -229,7 +229,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     from marginals.steward import StewardFile, steward_page_path
 
     require_folder(folder)
-    with ProgressBars(not as_json) as progress:
+    with progress_bars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time
         files = {
@@ -317,14 +317,18 @@ def init(
     from marginals.config.guessed_table import Choices
     from marginals.config.presets import PRESETS
     from marginals.output import keep_apart, refuse_to_replace
+    from marginals.tables.attribute import Role
 
     out = target.path or Path("release.toml")
-    sensitive, public, ignored = (_named(options[option]) for option in ("sensitive", "quasi_identifiers", "ignore"))
-    header, person = options["header"], options["person"]
-    people = () if person is None else _named(person) or ("",)
-    chosen = Choices(
-        sensitive, public, ignored, people, _named(wanted), _named(options["outcome"]), header, options["sheet"]
-    )
+    person = () if options["person"] is None else _named(options["person"]) or ("",)
+    roles: dict[str, Role] = {}
+    options_of = {Role.SENSITIVE: "sensitive", Role.QUASI_IDENTIFIER: "quasi_identifiers", Role.IGNORED: "ignore"}
+    for role in (*options_of, Role.IDENTIFIER):
+        names = _named(options[options_of[role]]) if role in options_of else person
+        if twice := roles.keys() & {*names}:
+            raise InputError(f"{min(twice)!r} is given two roles; name it once")
+        roles |= dict.fromkeys(names, role)
+    chosen = Choices(roles, person, _named(wanted), _named(options["outcome"]), options["header"], options["sheet"])
     PHASES.begin("guessing", anew=True)
     config = initial_config(table, out, rare, chosen, PRESETS.get(options["preset"]))
     keep_apart(out, (table,))
@@ -334,15 +338,12 @@ def init(
     config.write(out)
     PHASES.begin("")
     if as_json:
-        described = config.guessed.table
-        more = {
-            "person": config.guessed.person and config.guessed.person.person,
-            "decimal": described.decimal if described.decimal_why else None,
-        }
-        answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses}
-        missing = {text: few(cells) for text, cells in described.missing_cells.items() if cells}
-        answer |= {"questions": config.questions, "missing": missing, "seconds": PHASES.seconds}
-        print_json(answer | {name: value for name, value in more.items() if value})
+        described, person_key = config.guessed.table, config.guessed.person
+        answer: dict[str, Any] = {"out": str(out), "attributes": config.guesses, "questions": config.questions}
+        answer["missing"] = {text: few(cells) for text, cells in described.missing_cells.items() if cells}
+        answer["seconds"] = PHASES.seconds
+        answer |= {} if person_key is None else {"person": person_key.person}
+        print_json(answer | ({"decimal": described.decimal} if described.decimal_why else {}))
         return
     print_lines(_init_lines(config, table.name, verbose=verbose))
     print_lines([f"Wrote {out}. Review every guess in it, then:"])
@@ -354,16 +355,25 @@ _ASKED, _NAMED = 4, 12
 
 
 def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:
+    from marginals.config.facts import missing_in_words
     from marginals.names import column_name, number_of
     from marginals.tables.attribute import Role
 
+    described, person = config.guessed.table, config.guessed.person
     questions, guesses = config.questions, config.guesses
     if not verbose:
         yield f"{table}: {number_of(len(questions), 'question')} to answer, {number_of(len(guesses), 'column')}."
     yield from (f"? {question}" for question in (questions if verbose else questions[:_ASKED]))
     if len(questions) > _ASKED and not verbose:
         yield f"? and {len(questions) - _ASKED:,} more, in the config and by --verbose"
-    yield from _reading_lines(config)
+    if config.form.header is not None:
+        yield f"The columns are named by line {config.form.header}; see header in the config."
+    if described.decimal_why:
+        yield f"Numbers are read with a decimal comma: {described.decimal_why}."
+    yield from filter(None, [missing_in_words(described.missing_cells)])
+    marked = [column_name(n) for n, facts in described.columns.items() if facts.marks.texts and guesses[n].role.is_used]
+    if marked:
+        yield f"Values that are read as missing, see marks in the config: of {', '.join(marked[:_NAMED])}."
     if verbose:
         yield from (f"{guess.role.value:>16}  {column_name(name)}: {guess.why}" for name, guess in guesses.items())
     for role in () if verbose else Role:
@@ -371,34 +381,11 @@ def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterab
         if names:
             more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
             yield f"{role.value:>16}  {', '.join(names[:_NAMED])}{more}"
-    yield from _unsure_lines(config)
-
-
-def _reading_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.config.facts import missing_in_words
-    from marginals.names import column_name
-
-    described = config.guessed.table
-    if config.form.header is not None:
-        yield f"The columns are named by line {config.form.header}; see header in the config."
-    if described.decimal_why:
-        yield f"Numbers are read with a decimal comma: {described.decimal_why}."
-    yield from filter(None, [missing_in_words(described.missing_cells)])
-    marked = [
-        name for name, facts in described.columns.items() if facts.marks.texts and config.guesses[name].role.is_used
-    ]
-    if marked:
-        yield f"Values that are read as missing, see marks in the config: of {', '.join(map(column_name, marked[:_NAMED]))}."
-
-
-def _unsure_lines(config: "InitialConfig") -> Iterable[str]:
-    from marginals.tables.attribute import Role
-
-    if config.guessed.person is not None:
+    if person is not None:
         most = config.counted.rows_of_each
         counts = "One row of each counts, drawn at random" if most == 1 else f"Up to {most} rows of each count"
-        yield f"{config.guessed.person}. {counts}; see person in the config."
-    if not any(guess.role is Role.SENSITIVE for guess in config.guesses.values()):
+        yield f"{person}. {counts}; see person in the config."
+    if not any(guess.role is Role.SENSITIVE for guess in guesses.values()):
         yield "No column looked sensitive; if one is, say so in the config."
 
 

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -56,32 +56,15 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 class Choices:
     """Decisions before anything is guessed. wanted: columns that an analysis needs. outcomes: those studied by the others.
 
-    Raises InputError for a column with two roles.
+    roles: of the columns that somebody named. person: the columns that say whose row it is; their role is identifier.
     """
 
-    sensitive: tuple[str, ...] = ()
-    quasi_identifiers: tuple[str, ...] = ()
-    ignored: tuple[str, ...] = ()
+    roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
     person: tuple[str, ...] = ()
     wanted: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ()
     header: Header = None
     sheet: str | None = None
-
-    def __post_init__(self) -> None:
-        names = [*{*self.sensitive}, *{*self.quasi_identifiers}, *{*self.ignored}, *{*self.person}]
-        if twice := [name for name in names if names.count(name) > 1]:
-            raise InputError(f"{min(twice)!r} is given two roles; name it once")
-
-    @cached_property
-    def roles(self) -> Mapping[str, Role]:
-        """The role of each column that somebody named."""
-        return (
-            dict.fromkeys(self.sensitive, Role.SENSITIVE)
-            | dict.fromkeys(self.quasi_identifiers, Role.QUASI_IDENTIFIER)
-            | dict.fromkeys(self.ignored, Role.IGNORED)
-            | dict.fromkeys(self.person, Role.IDENTIFIER)
-        )
 
     @property
     def needed(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from checks.population import SINGLE_TABLES
 from checks.risk.harm import Linear, Multiplicative
-from marginals.arguments import path_of, require
+from marginals.arguments import path_of, require, require_names
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
@@ -435,8 +435,7 @@ def disclose_table(config: Config, target: OutputFile) -> int:
     rules, names = config.risk.rules, config.source.used
     if not rules:
         raise InputError(f"{config.path.name} has no [[risk.rules]], which say what is hidden or generalized")
-    if unknown := [rule.attribute for rule in rules if rule.attribute not in names]:
-        raise InputError(f"risk.rules names {unknown[0]!r}, which is no attribute; these are {', '.join(names)}")
+    require_names((rule.attribute for rule in rules), "risk.rules", [*names], "attribute")
     table = disclose(config.read_rows(), rules)
     target.write(table.frame().to_csv(index=False, lineterminator="\n").encode())
     return len(table.rows)

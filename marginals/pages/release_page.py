@@ -80,7 +80,7 @@ def report_html(published: BundleContent) -> bytes:
         unit=unit_in_words(published.rows_per_person),
         part=f"This release covers only rows with {published.where}." if published.where else "",
         turnover=turnover_in_words(published),
-        attributes=[_attribute(published, name, shown) for name, shown in levels.items()],
+        attributes=[_attribute(published, name, numbers) for name, numbers in levels.items()],
         marginals=_marginals(published),
         claims=claims,
         rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
@@ -188,10 +188,8 @@ def _tree(published: BundleContent) -> list[tuple[int, str, str]] | None:
         tree = published.collection.junction_tree
     except NotDecomposableError:
         return None
-    rows, waiting = (
-        list[tuple[int, str, str]](),
-        [(0, place) for place, parent in enumerate(tree.parents) if parent < 0],
-    )
+    rows = list[tuple[int, str, str]]()
+    waiting = [(0, place) for place, parent in enumerate(tree.parents) if parent < 0]
     while waiting:
         depth, place = waiting.pop()
         shared = margin_in_words(published.domain.margin(tree.separators[place]), published.domain)

@@ -1,10 +1,11 @@
 """The page of a release for the steward of its table: what does not follow from the published marginals. Not to publish."""
 
 from dataclasses import replace
+from heapq import nlargest
 from itertools import islice
 
 from checks.claims import MinCell
-from marginals.accuracy import Comparison, TableErrors
+from marginals.accuracy import Comparison
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
 from marginals.ledger import waiting_lines
@@ -54,7 +55,7 @@ def steward_html(report: StewardReport) -> bytes:
         few_dropped=few_dropped_warning(report.dropped, report.dropped_in, least, people),
         unpublished={**report.unpublished, **report.by_role},
         bars=_bars(report),
-        models=list(report.comparison.each.items()),
+        models=list(report.comparison.candidates.items()),
         pairs=len(report.comparison.release.two_way.by_table),
         lost=[*islice((pair for pair in report.comparison.most_lost() if pair.is_lost), _FURTHEST)],
         wanted=_wanted(report.comparison),
@@ -68,8 +69,12 @@ def steward_html(report: StewardReport) -> bytes:
         steps=[replace(s, move=with_level_names(s.move, report.domain)) for s in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),
         errors=[
-            (name, errors, _furthest(errors))
-            for name, errors in (("one attribute", report.one_way), ("two attributes", report.two_way))
+            (
+                name,
+                of,
+                [(" and ".join(a), of.by_table[a]) for a in nlargest(_WORST, of.by_table, of.by_table.__getitem__)],
+            )
+            for name, of in (("one attribute", report.one_way), ("two attributes", report.two_way))
         ],
     )
 
@@ -93,13 +98,8 @@ def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
     return [(label, nats, length) for (label, nats), length in zip(bars.items(), lengths([*bars.values()]))]
 
 
-def _furthest(errors: TableErrors) -> list[tuple[str, float]]:
-    furthest = sorted(errors.by_table.items(), key=lambda item: -item[1])[:_WORST]
-    return [(" and ".join(attributes), error) for attributes, error in furthest]
-
-
 def _wanted(comparison: Comparison) -> list[tuple[str, list[float | None]]]:
-    candidates = comparison.each.values()
+    candidates = comparison.candidates.values()
     tables = dict.fromkeys(table for candidate in candidates for table in candidate.wanted.by_table)
     return [
         (" and ".join(table), [candidate.wanted.by_table.get(table) for candidate in candidates]) for table in tables

@@ -13,7 +13,7 @@ import pandas as pd
 from checks.claims import LEAST_DEMAND, MOST_ROWS
 from marginals.arguments import require_whole_number
 from marginals.errors import InputError, NothingPublishableError
-from marginals.jobs import in_processes, require_jobs
+from marginals.jobs import in_processes
 from marginals.publishing.policy import GivenDiversity, Policy, require_table
 from marginals.publishing.searching import Prepared, no_progress, searched
 from marginals.tables.table import Table
@@ -61,7 +61,7 @@ def frontier(
     2  100            NaN    False        0
     """
     require_table(table, policy)
-    require_jobs(jobs)
+    require_whole_number(jobs, "jobs", 1)
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):
             raise InputError(f"{name} must be a list with at least one value, got {values!r}")
@@ -86,16 +86,21 @@ def frontier(
 def _best_release(table: Table, policy: Policy) -> dict[str, Any]:
     demanded = "none" if policy.diversity is None else str(policy.diversity)
     settings = {"k": policy.k_link or 1, "diversity": demanded, "strategy": name_of(policy.strategy)}
-    requirements = policy.requirements_of(table)
+    line = settings | {
+        "kl_divergence": np.nan,
+        "value": np.nan,
+        "gap": np.nan,
+        "optimal": False,
+        "margins": 0,
+        "base": False,
+    }
     begun = time.perf_counter()
     try:
-        search = searched(Prepared(policy, requirements, table, table), NEVER, no_progress)
+        search = searched(Prepared(policy, policy.requirements_of(table), table, table), NEVER, no_progress)
     except NothingPublishableError as error:
-        nothing = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan)
-        nothing |= {"optimal": False, "margins": 0, "base": False}
-        return settings | nothing | {"seconds": time.perf_counter() - begun, "reason": str(error)}
+        return line | {"seconds": time.perf_counter() - begun, "reason": str(error)}
     result = search.result
-    return settings | {
+    return line | {
         "kl_divergence": result.kl_divergence,
         "value": result.value,
         "gap": np.nan if result.gap is None else result.gap,

@@ -10,12 +10,14 @@ for combinations that include sensitive values. Anybody who verifies the release
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from checks.claims import NoSmallCertain
 from checks.small_combinations import CHAINS, Witnesses, Witnessing, one_by_one
+from marginals.arguments import require_names
 from marginals.bundle.content import BundleContent
 from marginals.errors import InputError, WorkerLostError
 from marginals.jobs import Workers
@@ -57,13 +59,8 @@ def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> 
         raise InputError(
             f"further_tables cannot be judged beside the other releases of a ledger: publish without --ledger, {without}"
         )
-    for attributes in wish.wanted:
-        for name in attributes:
-            if name not in table.domain.attributes or name in table.sensitive:
-                raise InputError(
-                    f"further_tables names {name!r}, which is no nonsensitive attribute of the table; these are "
-                    f"{', '.join(table.quasi_identifiers)}"
-                )
+    nonsensitive = [name for name in table.domain.attributes if name not in table.sensitive]
+    require_names(chain(*wish.wanted), "further_tables", nonsensitive, "nonsensitive attribute")
 
 
 def chosen_tables(prepared: Prepared, search: Search, deadline: Deadline, progress: Progress) -> FurtherTables | None:

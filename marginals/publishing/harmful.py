@@ -30,16 +30,12 @@ _GROUPS = 5
 
 def known_values(table: Table, attribute: str) -> SensitiveValues:
     """The base values of an attribute with their rows, without the value that marks missing ones."""
-    hierarchy = table.domain.hierarchy(attribute)
-    rows = np.zeros(hierarchy.size(0), dtype=np.int64)
-    counted = table.cube.table(table.domain.mask({attribute: 0}))
-    rows[counted.column(attribute, 0)] = counted.counts
-    present = np.ones(len(rows), dtype=bool)
+    hierarchy, rows = table.domain.hierarchy(attribute), table.cube.table(table.domain.mask({attribute: 0})).dense()
     missing = hierarchy.code(MISSING, 0) if attribute in table.counts_missing else None
     if missing is not None and len(rows) > 1:
-        present[missing] = False
-        hierarchy = hierarchy.restricted_to(np.flatnonzero(present))
-    return SensitiveValues(hierarchy, 0, tuple(rows[present].tolist()))
+        hierarchy = hierarchy.restricted_to(np.delete(np.arange(len(rows)), missing))
+        rows = np.delete(rows, missing)
+    return SensitiveValues(hierarchy, 0, tuple(rows.tolist()))
 
 
 def bounded_values(table: Table, attribute: str) -> SensitiveValues:

@@ -1,7 +1,6 @@
 """Obstacles to a release, in words: of an attribute, of a margin that must be published, of the policy itself.
 
-Values of the table are counted and not named. Only the smallest class of a margin, for the steward alone, names values that
-identify nobody. Such a value has k rows, or is a number of at most three digits, such as an age. A rare text may be a name.
+Values of the table are counted and not named.
 """
 
 import json
@@ -10,9 +9,9 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from math import isfinite
+from operator import eq
 
 from checks.claims import MinCell
-from checks.classes import nonsensitive_part
 from checks.finding import Finding
 from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
@@ -34,7 +33,6 @@ _LISTED = 100_000
 
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
-_SHORT = re.compile(r"-?[0-9]{1,3}")
 
 
 def as_written(margin: Mapping[str, int]) -> str:
@@ -51,11 +49,6 @@ class Obstacles:
     requirements: Requirements
     allows: Constraint
 
-    @property
-    def k(self) -> int:
-        """Rows that every class must have."""
-        return self.requirements.class_size or 1
-
     def of_attribute(self, attribute: str, published: Sequence[Mask]) -> str:
         """The reason why an attribute is not published, and a remedy. published: the margins that are."""
         domain = self.table.domain
@@ -69,7 +62,7 @@ class Obstacles:
                 return f"it would pass by itself, but not beside what is published: {together.reason}"
             return "it would pass, but the search ended without it; give it more time_limit, or name it in must_publish"
         is_sensitive, counts = attribute in self.table.sensitive, self.table.cube.counts(level_mask)
-        least = self.requirements.cell_size if is_sensitive else self.k
+        least = self.requirements.cell_size if is_sensitive else self.requirements.class_size
         if least is not None and counts.min(initial=least) < least:
             where = f"even in {level_name(attribute, hierarchy, level)} " if level else ""
             of, rare = number_of(len(counts), "group" if level else "value"), int((counts < least).sum())
@@ -96,10 +89,8 @@ class Obstacles:
             chosen = {a: levels[a] for a in domain.margin(mask) if a not in fixed}
             passing = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
             instead = f"it would pass as {margin_in_words(passing, domain)}: {as_written(chosen)}"
-        classes = cube.table(nonsensitive_part(domain, mask, self.table.sensitive))
-        smallest = self._smallest(classes) if len(classes) and classes.counts.min() < self.k else ""
         why = "; ".join(unmet) or refusal.reason
-        return NothingPublishableError(f"{name} cannot be published: {why}; {instead}", smallest)
+        return NothingPublishableError(f"{name} cannot be published: {why}; {instead}")
 
     def _coarser(self, mask: Mask, fixed: Container[str]) -> Iterator[Mask]:
         domain = self.table.domain
@@ -109,24 +100,8 @@ class Obstacles:
             range(level, level + 1 if attribute in fixed else height + 1)
             for (attribute, level), height in zip(margin.items(), heights)
         ]
-        nodes = sorted(
-            islice(product(*ranges), _LISTED),
-            key=lambda node: (sum(level == height for level, height in zip(node, heights)), sum(node)),
-        )
-        masks = (domain.mask(dict(zip(margin, node))) for node in nodes[1:])
-        yield from (coarser for coarser in masks if coarser)
-
-    def _smallest(self, classes: ContingencyTable) -> str:
-        smallest = int(classes.counts.argmin())
-        values = []
-        for attribute, label in classes.labels(smallest).items():
-            level = classes.margin[attribute]
-            one_way_table = self.table.cube.table(self.table.domain.mask({attribute: level}))
-            rows = int(one_way_table.counts_of({attribute: classes.column(attribute, level)[[smallest]]})[0])
-            tells_of_nobody = rows >= self.k or _SHORT.fullmatch(label)
-            rare = f"(a value of {few(rows)} rows)"
-            values.append(f"{attribute}={label if tells_of_nobody else rare}")
-        return f"The smallest class: {', '.join(values)}; {few(int(classes.counts[smallest]))} rows."
+        nodes = sorted(islice(product(*ranges), _LISTED), key=lambda node: (sum(map(eq, node, heights)), sum(node)))
+        yield from (domain.mask(dict(zip(margin, node))) for node in nodes[1:])
 
 
 def suppressed(table: Table) -> ContingencyTable:

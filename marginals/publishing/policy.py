@@ -1,7 +1,7 @@
 """The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +15,7 @@ from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
-from marginals.named_rules import COUNTS, Demand, NamedRule, rules_of
+from marginals.named_rules import COUNTS, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.tables.attribute import MISSING, Harm
@@ -49,17 +49,14 @@ GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str |
 """Demands on sensitive attributes: texts or criteria, one for all or one by attribute."""
 
 
-def _as_texts(demanded: GivenDiversity) -> str | Mapping[str, Any] | None:
+def _as_texts(demanded: Any) -> Any:
+    if isinstance(demanded, Mapping):
+        return {name: _as_texts(demand) for name, demand in demanded.items()}
+    if isinstance(demanded, list | tuple):
+        return [*map(_as_texts, demanded)]
     if isinstance(demanded, Diversity):
         require_readable(demanded)
         return str(demanded)
-    if isinstance(demanded, Mapping):
-        return {
-            name: [_as_texts(criterion) for criterion in demand]
-            if isinstance(demand, list | tuple)
-            else _as_texts(demand)  # type: ignore[arg-type]
-            for name, demand in demanded.items()
-        }
     return demanded
 
 
@@ -248,14 +245,10 @@ class Policy:
         demanded = {claim.sensitive for claim in self.diversities(sensitive)} if sensitive else ()
         return tuple(attribute for attribute in sensitive if attribute not in demanded)
 
-    @property
-    def _demands(self) -> Iterator[Demand]:
-        return (demand for rule in self.named_rules for demand in rule.demands)
-
     def least(self, key: str) -> int | None:
         """The largest count that the policy or one of its rules demands under a key, such as "min_cell"."""
         setting = getattr(self, key)
-        ruled = [demand.value for demand in self._demands if demand.key == key]
+        ruled = [demand.value for rule in self.named_rules for demand in rule.demands if demand.key == key]
         return max([*ruled, *([] if setting is None else [setting])], default=None)
 
     def requirements_of(self, table: Table) -> Requirements:

@@ -10,6 +10,7 @@ from checks.finding import FULL, Finding
 from checks.privacy_constraint import PrivacyConstraint
 from checks.register import is_chain, showing
 from checks.requirements import Requirements
+from marginals.arguments import require_names
 from marginals.deadline import ANSWERED, SEARCH_CLOCK
 from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation
@@ -44,9 +45,7 @@ from models.tables.hierarchy import Domain, Mask
 
 def _chosen_base(wish: "_Wish", levels: Mapping[str, int]) -> tuple[Mask, ...]:
     table, requirements = wish.table, wish.requirements
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"base names {attribute!r}, which is no quasi-identifier of the table")
+    require_names(levels, "base", table.quasi_identifiers, "quasi-identifier")
     levels = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
     masks = _masks(table, levels, sensitive_levels(table, requirements), wish.policy.alone)
     for mask, part in zip(masks, _parts(table, requirements)):
@@ -75,15 +74,14 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
     possible = {name: level for name, level in levels.items() if level is not None}
     if len(possible) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
         return possible
-    is_too_small = any(part.class_size is not None and part.class_size > table.rows for part in parts)
-    if is_too_small:
-        advice = f"demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
-    else:
-        advice = 'lower the requirement, or set base.table = "none" to publish smaller tables only'
-    remedies: dict[str, dict[str, str]] = {} if is_too_small else {"base": {}}
-    suppressed_tables = map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0)))
-    why = no_single_table(suppressed_tables, parts)
-    raise NothingPublishableError(f"{why}; {advice}").helped_by(**remedies)
+    why = no_single_table(map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0))), parts)
+    if any((part.class_size or 0) > table.rows for part in parts):
+        raise NothingPublishableError(
+            f"{why}; demand at most {table.rows:,} rows of a class (k_link, k_combinatorial, min_cell, rules)"
+        )
+    raise NothingPublishableError(
+        f'{why}; lower the requirement, or set base.table = "none" to publish smaller tables only'
+    ).helped_by(base={})
 
 
 def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
@@ -384,6 +382,7 @@ def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
 
 def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
     table, policy, series = prepared.table, prepared.policy, prepared.series
+    require_names(policy.alone, "alone", table.sensitive, "sensitive attribute")
     return MarginLimits(
         table.domain,
         policy.max_cells,
@@ -392,17 +391,9 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
         allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
         None if series is None else series.masks,
         prepared.common,
-        tuple(_separate(table, name) for name in policy.alone),
+        tuple(table.domain.attribute_masks[table.domain.index(name)] for name in policy.alone),
         policy.crossing_levels,
     )
-
-
-def _separate(table: Table, name: str) -> Mask:
-    if name not in table.sensitive:
-        raise InputError(
-            f"alone names {name!r}, which is no sensitive attribute of the table; name those that are, or leave it out"
-        )
-    return table.domain.attribute_masks[table.domain.index(name)]
 
 
 def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:

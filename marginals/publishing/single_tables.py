@@ -10,8 +10,7 @@ from checks.diversity.criterion import Diversity
 from checks.finding import Finding, WorstClass
 from checks.population import Reidentification, reidentification
 from checks.privacy_constraint import PrivacyConstraint
-from checks.requirements import Requirements
-from marginals.arguments import require, require_function, require_share
+from marginals.arguments import require, require_function, require_names, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
 from marginals.publishing.obstacles import Obstacles, as_written
@@ -22,7 +21,6 @@ from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_table
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray
-from models.tables.contingency_table import ContingencyTable
 
 
 def anonymize(
@@ -97,12 +95,8 @@ def assess(
     """
     require_table(table, policy)
     require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')
-    chosen = dict(levels or {})
-    for attribute in chosen:
-        if attribute not in table.quasi_identifiers:
-            names = ", ".join(table.quasi_identifiers)
-            raise InputError(f"{attribute!r} is no quasi-identifier of the table; these are {names}")
-    margin = dict.fromkeys(table.domain.attributes, 0) | chosen
+    require_names(levels or (), "levels", table.quasi_identifiers, "quasi-identifier")
+    margin = dict.fromkeys(table.domain.attributes, 0) | dict(levels or {})
     generalized = table.base_counts.rolled_up(margin)
     requirements = policy.requirements_of(table)
     findings = requirements.of_table(generalized)
@@ -120,20 +114,15 @@ def assess(
     elif population is not None:
         require_share(population, "population")
         everybody = float(population)
+    demanded: dict[str, list[Diversity]] = {name: [] for name in table.sensitive}
+    for claim in requirements.diversity_claims:
+        demanded[claim.sensitive] += [claim.class_diversity] if claim.class_diversity is not None else []
     return Assessed(
         assess_table(generalized, table.sensitive),
         checks,
         reidentification(classes.counts, everybody),
-        _eligible(generalized, table, requirements) if len(classes) else {},
+        eligibility(generalized, table.base_counts, table.sensitive, demanded) if len(classes) else {},
     )
-
-
-def _eligible(generalized: ContingencyTable, table: Table, requirements: Requirements) -> dict[str, Eligibility]:
-    demanded: dict[str, list[Diversity]] = {attribute: [] for attribute in table.sensitive}
-    for claim in requirements.diversity_claims:
-        if claim.class_diversity is not None:
-            demanded[claim.sensitive].append(claim.class_diversity)
-    return eligibility(generalized, table.base_counts, table.sensitive, demanded)
 
 
 def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppression: float = 0.0) -> SingleTable:
@@ -148,9 +137,7 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     Margin({'age': 2, 'sex': 0})
     """
     require_share(suppression, "suppression")
-    for attribute in levels:
-        if attribute not in table.quasi_identifiers:
-            raise InputError(f"levels name {attribute!r}, which is no quasi-identifier of the table")
+    require_names(levels, "levels", table.quasi_identifiers, "quasi-identifier")
     requirements = policy.requirements_of(table)
     table_levels = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
     chosen = single_table(table.cube, table_levels, requirements)

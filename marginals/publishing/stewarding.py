@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
-from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, STEPWISE, Comparison, comparison
+from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, Comparison, comparison
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
 from marginals.publishing.searching import Prepared, Search
 from marginals.publishing.wanted import wanted_tables
-from marginals.recoding.lattice import stepwise_table
 from marginals.steward import FurtherTables, StewardReport
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
@@ -19,9 +18,6 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.search.problem import Problem, RefusedMove, Stop, from_independence
 from models.tables.hierarchy import Mask
-
-_ROWS_REFINED = 5_000_000
-"""Distinct rows, times the levels that each may be generalized to, of which a single table is refined step by step."""
 
 _FOR_BINDING = 5.0
 """Seconds of the processor to ask what binds where the search ended."""
@@ -41,8 +37,8 @@ def steward_report(
     best = base if base is not None and len(base) == 1 else None
     sensitive = _allowed_by_themselves(table.sensitive, search.problem, prepared.common)
     suppressed = Collection.of(cube, [sensitive])
-    later = _Later(prepared, search, best, sensitive, deadline, () if further is None else further.masks)
-    report = StewardReport(
+    later = _Later(prepared, search, best, deadline, () if further is None else further.masks)
+    return StewardReport(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
@@ -59,8 +55,8 @@ def steward_report(
         base=search.choice,
         objective=search.problem.priced,
         further=further,
+        wanted=wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows),
     )
-    return replace(report, wanted=wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows))
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,23 +66,17 @@ class _Later:
     prepared: Prepared
     search: Search
     best: tuple[Mask, ...] | None
-    sensitive: Mask
     deadline: Deadline
     further: tuple[Mask, ...] = ()
 
     def compare(self) -> Comparison:
-        table, cube, analyses = self.prepared.visible, self.prepared.visible.cube, self.prepared.policy.analyses
-        levels = sum(table.domain.hierarchy(name).height for name in table.quasi_identifiers)
+        cube, analyses = self.prepared.visible.cube, self.prepared.policy.analyses
         begun = from_independence(replace(self.search.problem, required=(), start=None), self.prepared.common)
         fair = MarginalModel(Collection.of(cube, begun.start or ()))
         ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
         yardsticks = {ALONE: fair, INDEPENDENT: ones}
         if self.best is not None:
             yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best))
-        elif cube.holds(sum(cube.domain.attribute_masks)) and len(table.base_counts) * levels <= _ROWS_REFINED:
-            refined = stepwise_table(cube, table.quasi_identifiers, self.sensitive, self.prepared.requirements)
-            if refined is not None:
-                yardsticks[STEPWISE] = MarginalModel(Collection.of(cube, [refined]))
         cliques = self.search.result.cliques
         model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]

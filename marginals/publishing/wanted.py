@@ -7,6 +7,7 @@ from math import inf
 from typing import ClassVar
 
 from checks.claims import is_number_of_rows, quoted_value
+from marginals.arguments import require_names
 from marginals.errors import InputError
 from marginals.keys import Settings, check_keys, is_number, is_text
 from marginals.names import margin_in_words
@@ -99,10 +100,7 @@ def weighed(cube: DataCube, wanted: Sequence[Wanted]) -> WantedAnalyses | None:
 
 
 def _mask(domain: Domain, analysis: Wanted) -> Mask:
-    for name in analysis.attributes:
-        if name not in domain.attributes:
-            names = ", ".join(domain.attributes)
-            raise InputError(f"wanted names {name!r}, which is no attribute that can be published; these are {names}")
+    require_names(analysis.attributes, "wanted", domain.attributes, "publishable attribute")
     mask = domain.mask(dict.fromkeys(analysis.attributes, 0))
     if not mask:
         raise InputError(f"wanted names {' and '.join(analysis.attributes)}, whose hierarchy has no level below *")

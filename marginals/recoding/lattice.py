@@ -47,7 +47,7 @@ def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray
     return sums.reshape(nodes.shape)
 
 
-class SettledNodes:
+class _SettledNodes:
     """Settled nodes, as arrays with an axis for each attribute, indexed by level."""
 
     def __init__(self, shape: Node) -> None:
@@ -63,7 +63,6 @@ class SettledNodes:
                 self.finer.append(finer)
 
     def settle(self, node: Node, passes: bool) -> None:
-        """Pass all nodes that are coarser than a passing one, or fail all that are finer than a failing one."""
         if passes:
             self.passes[tuple(slice(level, None) for level in node)] = True
         else:
@@ -71,11 +70,10 @@ class SettledNodes:
 
     @property
     def open(self) -> BoolArray:
-        """Nodes that no verdict settles."""
         return ~(self.passes | self.fails)
 
     def most_telling(self) -> Node | None:
-        """Return the open node with the largest smaller side: open nodes at or above it, and at or below."""
+        # the open node with the largest smaller side: open nodes at or above it, and at or below
         still_open = self.open
         if not still_open.any():
             return None
@@ -85,7 +83,6 @@ class SettledNodes:
         return tuple(int(i) for i in np.unravel_index(int(worth.argmax()), worth.shape))
 
     def minimal(self, attributes: Sequence[str]) -> list[Margin]:
-        """Return the passing nodes below which no other node passes."""
         lowest = self.passes.copy()
         for axis in range(lowest.ndim):
             coarser, finer = np.moveaxis(lowest, axis, 0)[1:], np.moveaxis(self.passes, axis, 0)[:-1]
@@ -143,7 +140,7 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
         counts = equivalence_classes(table.rolled_up({**levels, first: 0}), first).counts
         metric = suppressed + classification_metric(counts[~fails])
     if suppressed:
-        published = cells_as_shown(cube, mask, requirements)
+        published = _cells_as_shown(cube, mask, requirements)
         kl_divergence = published.kl_divergence(cube.table(sum(cube.domain.attribute_masks)))
         utility = published.information_utility
     else:
@@ -163,8 +160,7 @@ def single_table(cube: DataCube, levels: Mapping[str, int], requirements: Requir
     )
 
 
-def cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> GeneralizedCells:
-    """Cells of a table as published: rows of classes that fail have `*` in every quasi-identifier."""
+def _cells_as_shown(cube: DataCube, mask: Mask, requirements: Requirements) -> GeneralizedCells:
     table, rows = _failing_cells(cube, mask, requirements)
     nodes = nodes_of(table)
     for axis, (attribute, hierarchy) in enumerate(cube.domain.items()):
@@ -274,7 +270,7 @@ def minimal_tables(
         classes = cube.counts(cube.domain.mask(levels))
         return int(classes[classes < (requirements.class_size or 1)].sum()) <= spare
 
-    if not spare or not attributes:
+    if not spare:
         minimal = minimal_levels(cube, attributes, passes, progress)
     else:
         # A coarser table may leave too few suppressed rows to be a class, so this is not monotone. The number of rows that
@@ -296,14 +292,12 @@ def minimal_levels(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = no_progress
 ) -> list[Margin]:
     """Return all levels of some attributes that pass and below which no others do. `passes`: monotone."""
-    if not attributes:  # one table, of the sensitive attributes
-        return [Margin({})] if passes(Margin({})) else []
     return _settled(cube, attributes, passes, progress).minimal(attributes)
 
 
 def _settled(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress
-) -> SettledNodes:
+) -> _SettledNodes:
     if (nodes := lattice_nodes(cube, attributes)) > LARGEST_LATTICE:
         raise InputError(
             f"there are {nodes:,} ways to generalize the {len(attributes)} quasi-identifiers, too many to find the best "
@@ -314,11 +308,11 @@ def _settled(
     if cube.holds(finest):
         _ = cube.table(finest)  # all classes are counted from it, which has fewer cells than the whole table
     heights = tuple(cube.domain.hierarchy(attribute).height for attribute in attributes)
-    lattice = SettledNodes(tuple(height + 1 for height in heights))
+    lattice = _SettledNodes(tuple(height + 1 for height in heights))
     every = tuple(range(len(heights)))
     for axes in [*(c for size in (1, 2) if size < len(every) for c in combinations(every, size)), every]:
         where = tuple(slice(None) if axis in axes else heights[axis] for axis in every)
-        part = SettledNodes(tuple(heights[axis] + 1 for axis in axes))
+        part = _SettledNodes(tuple(heights[axis] + 1 for axis in axes))
         part.passes, part.fails = lattice.passes[where].copy(), lattice.fails[where].copy()
         while (node := part.most_telling()) is not None:
             level = dict(zip(axes, node))
@@ -338,23 +332,5 @@ def published_table(table: Table, levels: Mapping[str, int], requirements: Requi
     heights = {name: hierarchy.height for name, hierarchy in table.domain.items()}
     named = table.names({**heights, **table_levels}, requirements.least_count + hidden)
     table = table.with_hierarchies({name: naming.hierarchy for name, naming in named.items()})
-    cells = cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
+    cells = _cells_as_shown(table.cube, table.domain.mask(table_levels), requirements)
     return LocalRecoding(cells, table.quasi_identifiers, table.sensitive)
-
-
-def stepwise_table(
-    cube: DataCube, attributes: tuple[str, ...], sensitive: Mask, requirements: Requirements
-) -> Mask | None:
-    """Return a margin that satisfies the requirements while no finer one does, reached in turns from `*`; else None."""
-    levels = {attribute: cube.domain.hierarchy(attribute).height for attribute in attributes}
-    if not table_satisfies(cube, cube.domain.mask(levels) | sensitive, requirements):
-        return None
-    turns = [attribute for attribute in attributes if levels[attribute]]
-    while turns:
-        attribute = turns.pop(0)
-        finer = {**levels, attribute: levels[attribute] - 1}
-        if table_satisfies(cube, cube.domain.mask(finer) | sensitive, requirements):
-            levels = finer
-            if finer[attribute]:
-                turns.append(attribute)
-    return cube.domain.mask(levels) | sensitive

@@ -32,7 +32,7 @@ _MOST_BYTES = 1 << 30
 
 
 @dataclass(frozen=True)
-class PublishedTable:
+class _PublishedTable:
     """A table as in its file. `name`: for messages. `columns`: without `count`. `cells`: rows by their labels."""
 
     name: str
@@ -40,7 +40,6 @@ class PublishedTable:
     cells: Mapping[Labels, int]
 
     def among(self, columns: Sequence[str]) -> dict[Labels, int]:
-        """Counts of rows by their labels in some columns, in this order."""
         places = [self.columns.index(column) for column in columns]
         result: Counter[Labels] = Counter()
         for labels, count in self.cells.items():
@@ -48,8 +47,7 @@ class PublishedTable:
         return dict(result)
 
 
-def read_published_table(path: str | Path, attributes: Collection[str]) -> PublishedTable:
-    """Table in a CSV file, whose columns must be some of these attributes. Raises InputError naming file and column."""
+def _read_published_table(path: str | Path, attributes: Collection[str]) -> _PublishedTable:
     path = path_of(path)
     with reading("published table", path, "commas"):
         header, *lines = [*csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines())] or [[]]
@@ -71,7 +69,7 @@ def read_published_table(path: str | Path, attributes: Collection[str]) -> Publi
         if not (text.isascii() and text.isdigit() and len(text) < 16):
             raise InputError(f"{name}: the count in row {number} is no whole number from 0 on")
         cells[tuple(named[column] for column in shown_columns)] += int(text)
-    return PublishedTable(name, shown_columns, dict(+cells))
+    return _PublishedTable(name, shown_columns, dict(+cells))
 
 
 _MOST_UNSEEN = 10
@@ -119,7 +117,7 @@ def verify_recoded(
         require(attribute, Attribute, "a value of attributes", "marginals.Attribute(...)")
     claims = elements_of(claims, "claims", "a list of claims, such as Policy(...).requirements(...).claims")
     roles = {name: attribute.role for name, attribute in attributes.items() if attribute.role.is_used}
-    published = read_published_table(path, roles)
+    published = _read_published_table(path, roles)
     if not published.cells:
         raise InputError(f"{published.name} has no rows")
     if not claims:
@@ -133,7 +131,7 @@ def verify_recoded(
 
 
 def _finding(
-    published: PublishedTable, public: Sequence[str], attributes: Mapping[str, Attribute], claim: Claim
+    published: _PublishedTable, public: Sequence[str], attributes: Mapping[str, Attribute], claim: Claim
 ) -> Finding:
     if isinstance(claim, CountClaim):
         if claim.least_cell is not None:
@@ -155,7 +153,7 @@ def _finding(
     return Finding("l-diversity", verdict, claim.parameters, worst, (Algorithm.EVERY_CLASS,), len(classes), note)
 
 
-def _counted(published: PublishedTable, columns: Sequence[str], criterion: str, k: int) -> Finding:
+def _counted(published: _PublishedTable, columns: Sequence[str], criterion: str, k: int) -> Finding:
     counts = published.among(columns)
     least = min(counts.items(), key=lambda item: (item[1], item[0]), default=None)
     verdict = Verdict.HOLDS if least is None or least[1] >= k else Verdict.FAILS

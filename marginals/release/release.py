@@ -1,12 +1,10 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from html import escape
 from math import inf
 from pathlib import Path
-from types import UnionType
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
@@ -21,6 +19,7 @@ from marginals.arguments import (
     FUNCTION,
     NAME,
     PATH,
+    Function,
     Taken,
     instance,
     number,
@@ -99,11 +98,12 @@ def _base_values(release: "Release", where: Where) -> Any:
 CONDITION = ANY_CONDITION._replace(read=_base_values)
 
 
-def _some(taken: Taken, several: UnionType = list | tuple) -> Taken:
-    return Taken(
-        f"{taken.words}, or a list of them",
-        lambda value: all(map(taken.test, value if isinstance(value, several) else [value])),
-    )
+def _some(taken: Taken, several: tuple[type, ...] = (list, tuple)) -> Taken:
+    def test(value: Any) -> bool:
+        elements: Any = value if isinstance(value, several) else [value]
+        return all(map(taken.test, elements))
+
+    return Taken(f"{taken.words}, or a list of them", test)
 
 
 def _are_limits(value: Any) -> bool:
@@ -111,32 +111,35 @@ def _are_limits(value: Any) -> bool:
     return is_pair and value[0] <= value[1]
 
 
-_takes = partial(
-    takes,
+_TAKEN: Mapping[str, Taken] = {
     **dict.fromkeys(("where", "part", "outcome", "group", "against"), CONDITION),
     **dict.fromkeys(("by", "rows", "columns"), ATTRIBUTES),
     **dict.fromkeys(("bounds", "exact", "base_values"), FLAG),
     **dict.fromkeys(("path", "sign"), PATH),
-    attribute=NAME,
-    q=_some(number(0, 1)._replace(words="a probability"), list | tuple | np.ndarray),
-    values=instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}'),
-    limits=Taken("a least and a largest number, such as (0, 110)", _are_limits),
-    seconds=Taken(
+    "attribute": NAME,
+    "q": _some(number(0, 1)._replace(words="a probability"), (list, tuple, np.ndarray)),
+    "values": instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}'),
+    "limits": Taken("a least and a largest number, such as (0, 110)", _are_limits),
+    "seconds": Taken(
         "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
     ),
-    normalize=one_of(*NORMALIZED),
-    formula=instance(str, "a formula of attributes"),
-    family=one_of(*FAMILIES),
-    function=FUNCTION,
-    level=number(0, 1, inside=True),
-    tables=whole(LEAST_TABLES, 10_000),
-    seed=whole(0),
-    n=whole(0, MOST_ROWS),
-    form=one_of("pandas", "polars", "duckdb", "pgmpy", "uai"),
-    claims=_some(instance(str | Claim, "a claim")),
-    rules=_some(instance(str | NamedRule, "the name of a rule")),
-)
-"""Decorator of the methods: each name of an argument means the same in all of them."""
+    "normalize": one_of(*NORMALIZED),
+    "formula": instance(str, "a formula of attributes"),
+    "family": one_of(*FAMILIES),
+    "function": FUNCTION,
+    "level": number(0, 1, inside=True),
+    "tables": whole(LEAST_TABLES, 10_000),
+    "seed": whole(0),
+    "n": whole(0, MOST_ROWS),
+    "form": one_of("pandas", "polars", "duckdb", "pgmpy", "uai"),
+    "claims": _some(instance(str | Claim, "a claim")),
+    "rules": _some(instance(str | NamedRule, "the name of a rule")),
+}
+"""Values that an argument of a method takes, by its name, which means the same in all of them."""
+
+
+def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
+    return takes(example, **{**_TAKEN, **others})
 
 
 @dataclass(frozen=True, eq=False)

@@ -105,7 +105,7 @@ def verify(
         raise InputError("name the folder of a release to verify")
     deadline = within(seconds)
     signer = None if key is None else public_key(key)
-    others, least_difference = asked_difference([claims] if isinstance(claims, str) else claims)
+    others, least_difference = _asked_difference([claims] if isinstance(claims, str) else claims)
     if least_difference is not None and len(folders) == 1:
         raise InputError("difference=K is about releases of a table that changed; name at least two releases")
     demands = _Asked(others, rules_of(rules), least_difference)
@@ -222,7 +222,6 @@ class _Asked:
     difference: int | None = None
 
     def require_attributes(self, bundles: Bundles) -> None:
-        """Raise InputError for a claim about an attribute that no bundle has: it would go unchecked."""
         names = dict.fromkeys(name for _, published in bundles for name in published.domain.attributes)
         for claim in self.claims:
             if isinstance(claim, Claim) and claim.about is not None and claim.about not in names:
@@ -232,7 +231,6 @@ class _Asked:
                 )
 
     def claims_on(self, published: BundleContent, sensitive: Sequence[str]) -> list[Claim] | None:
-        """Return the claims about attributes that the bundle has; None where nothing is asked."""
         if not self.claims and not self.rules and self.difference is None:
             return None
         of_rules = [claim for rule in self.rules for claim in rule.applied(sensitive).claims]
@@ -242,10 +240,8 @@ class _Asked:
 
 
 def _of_known(claim: Claim, domain: Domain) -> Claim:
-    """A claim of those whose value is known: what rows without one are called is no value. The bundle has no say in that.
-
-    A coarser label of that name is only what a bundle calls the values under it.
-    """
+    # What rows without a value are called is no value. The bundle has no say in that; a coarser label of that name is
+    # only what it calls the values under it.
     if not isinstance(claim, MaxentDiversity | Register) or MISSING not in domain.hierarchy(claim.about).labels[0]:
         return claim
     return claim.leaving_out(MISSING)
@@ -366,11 +362,7 @@ def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> lis
 _CLAIMS = 'a list of claims such as ["k-link=10"]'
 
 
-def asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
-    """Return the claims other than the least difference of releases, `difference=K`, and the largest K, if any.
-
-    Raises InputError for a K that is no whole number of at least 1.
-    """
+def _asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim, ...], int | None]:
     others: list[str | Claim] = []
     demands: list[int] = []
     for claim in elements_of(claims, "claims", _CLAIMS):

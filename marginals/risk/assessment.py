@@ -45,7 +45,7 @@ from checks.risk.harm import (
     product,
     weighted_mean,
 )
-from marginals.arguments import require
+from marginals.arguments import require, require_names
 from marginals.errors import InputError
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
 from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
@@ -258,11 +258,7 @@ class RiskAssessment:
         self.attackers.check(domain)
         linkage = self.attackers.linkage
         attributes = [*domain.attributes, *(linkage.columns if linkage else ())]
-        for name in self.harm.attributes:
-            if name not in attributes:
-                raise InputError(
-                    f"section [risk] names {name!r}, which is no attribute of the table; these are {', '.join(attributes)}"
-                )
+        require_names(self.harm.attributes, "section [risk]", attributes, "attribute")
 
     @classmethod
     def of(
@@ -344,8 +340,8 @@ class RiskAssessment:
             weighted_mean(losses, self.weights),
             float(losses.max()),
             weighted_mean(identification_probability(counts), self.weights),
-            np.count_nonzero(identified),
-            None if is_right is None else np.count_nonzero(is_right),
+            int(identified.sum()),
+            None if is_right is None else int(is_right.sum()),
             int(counts.min()),
             own_entries is not None and self._is_bound(records, dictionary, own_entries),
             None if linked is None else weighted_mean(linked, self.weights),

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from marginals.estimates import assumption, listed
+from marginals.estimates import assumption
 from marginals.messages import first_few
 from marginals.names import margin_in_words
 from marginals.say.table import rows_in_words
@@ -15,7 +15,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     from marginals.tables.attribute import Codebook
 
-_LISTED = 3
+_LISTED, _NAMED = 3, 5
 """Tables that a line names at most."""
 
 
@@ -49,11 +49,12 @@ def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) ->
 def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield which columns of synthetic rows say nothing of each other."""
     if single := [group[0] for group in assumed if len(group) == 1]:
-        yield f"note: nothing of use is published of these columns, so their values are equally likely: {listed(single)}"
+        names = first_few(single, _NAMED)
+        yield f"note: nothing of use is published of these columns, so their values are equally likely: {names}"
     if together := [" and ".join(group) for group in assumed if len(group) > 1]:
         yield (
             "note: no published table shows these columns together, so the rows say nothing of how they go together: "
-            f"{listed(together, '; ')}"
+            f"{first_few(together, _NAMED, ';')}"
         )
 
 

@@ -2,12 +2,13 @@
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from checks.attacks.algorithm import Conclusion
 from checks.claims import listing
 from checks.finding import Verdict
+from marginals.messages import first_few
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
 from marginals.say.claims import CONDITION, crossing_line, few_rows
@@ -74,7 +75,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         yield _minimality(attacks.minimality)
     for readers in attacks.register:
         mark = NOT_EXAMINED if readers.largest_share is None else LOOK
-        yield Sentence(mark, register_in_words(readers), readers=WITH_REGISTER)
+        yield Sentence(mark, _register_in_words(readers), readers=WITH_REGISTER)
     yield from map(_guesses, attacks.attacked)
     for attribute, reason in attacks.left_out.items():
         not_examined = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
@@ -150,8 +151,7 @@ def _certain(attribute: str, certain: "CertainCells") -> Sentence:
     return Sentence(LOOK if certain.is_complete else NOT_EXAMINED, text, tuple(detail))
 
 
-def register_in_words(readers: RegisterReaders) -> str:
-    """Return what somebody concludes of a sensitive attribute who knows the nonsensitive values of everybody."""
+def _register_in_words(readers: RegisterReaders) -> str:
     who, about = f"{WITH_REGISTER}, who know the nonsensitive values of everybody", readers.sensitive
     of = "harmful value" if readers.of_harmful else "value"
     if readers.certain:
@@ -251,7 +251,7 @@ _OUTCOMES = {
     Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
     Conclusion.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
-_LISTED = 8
+_first_of = partial(first_few, most=8, mark=";")
 """Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
 
 
@@ -290,11 +290,6 @@ def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) 
             "not examined: levels that the release does not name, finer than any published or between, and attributes that "
             "no table shows; --truth CONFIG examines these, and says what steps tell that are fitted to the table"
         )
-
-
-def _first_of(items: Sequence[str]) -> str:
-    rest = len(items) - _LISTED
-    return "; ".join([*items[:_LISTED], *([f"and {rest:,} more"] if rest > 0 else [])])
 
 
 def _missing(addition: "Addition", in_words: InWords) -> str:
@@ -376,9 +371,9 @@ def _changed_people(people: "ChangedPeople", least: int | None) -> Iterator[str]
         yield f"  and {people.small - len(people.smallest):,} more"
     if people.one_value:
         yield f"Classes in which one sensitive value alone rose or fell ({people.classes:,}), the smallest first:"
-        for of in people.one_value:
-            came, left = ("came", "left") if of.difference > 0 else ("left", "came")
-            more = f"{number_of(abs(of.difference), 'row')} more {came} than {left}"
-            yield f"  {_cell(of.cell)}: {more} with {of.sensitive}={of.value}, and of no other value did more"
+        for rise in people.one_value:
+            came, left = ("came", "left") if rise.difference > 0 else ("left", "came")
+            more = f"{number_of(abs(rise.difference), 'row')} more {came} than {left}"
+            yield f"  {_cell(rise.cell)}: {more} with {rise.sensitive}={rise.value}, and of no other value did more"
         if people.classes > len(people.one_value):
             yield f"  and {people.classes - len(people.one_value):,} more"

@@ -99,11 +99,8 @@ def claim_title(claim: Claim) -> str:
     if isinstance(claim, CountClaim):
         return _TITLES[claim.criterion].format(k=claim.k)
     assert isinstance(claim, AttributeClaim)
-    return _TITLES[claim.criterion].format(attribute=_attribute(claim), diversity=str(claim.diversity))
-
-
-def _attribute(claim: AttributeClaim) -> str:
-    return f"{claim.about} at level {claim.level}" if claim.level else claim.about
+    attribute = f"{claim.about} at level {claim.level}" if claim.level else claim.about
+    return _TITLES[claim.criterion].format(attribute=attribute, diversity=str(claim.diversity))
 
 
 def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:

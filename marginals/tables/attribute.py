@@ -46,11 +46,7 @@ COUNT = "count"
 
 
 class Role(Enum):
-    """Role of a column. Identifiers and ignored columns are never read any further.
-
-    >>> Role("sensitive").is_used, Role("identifier").is_used
-    (True, False)
-    """
+    """Role of a column. Identifiers and ignored columns are never read any further."""
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"
@@ -65,10 +61,7 @@ class Role(Enum):
 
 @dataclass(frozen=True)
 class Harm:
-    """Harm of learning a sensitive value. `harmless`: labels of the values that harm nobody; all others harm.
-
-    `at_most`: largest percentage of any class with a label; `*` stands for all harmful ones together.
-    """
+    """Values that harm nobody, and the largest percentage of any class with a label; `*` is all harmful ones together."""
 
     harmless: tuple[str, ...] = ()
     at_most: Mapping[str, Fraction] = field(default_factory=dict, hash=False)
@@ -205,7 +198,6 @@ class Attribute(Settings):
             object.__setattr__(self, name, value)
 
     def _normalize(self) -> None:
-        """Bring texts to their normal form; have numbers whole where all are, else all as decimals, a float as written."""
         numbers = (self.start, *self.intervals, *self.apart)
         is_exact = all(map(is_whole, numbers))
 
@@ -330,10 +322,7 @@ class Attribute(Settings):
         return NumberFormat.nearest(texts, decimal) if self.intervals else NumberFormat.of(texts, decimal)
 
     def base_value(self, text: str, numbers: NumberFormat | None = None) -> str | None:
-        """Return the base value of a text in the table, None for one that its intervals or dates cannot hold.
-
-        `numbers`: the form of the column's numbers, None for words or codes.
-        """
+        """Return the base value of a text, None for one that its intervals or dates cannot hold. `numbers`: their form."""
         if self.counts_missing and text == MISSING:
             return text
         if self.dates:
@@ -357,19 +346,18 @@ class Attribute(Settings):
         return self._with_order(self._hierarchy_of_values(present)).with_value_apart(MISSING)
 
     def _with_order(self, hierarchy: Hierarchy) -> Hierarchy:
-        """Return the hierarchy with the form of its labels, and the order of its base values where that may be needed."""
         has_names = self.has_names or (not self.intervals and not self.dates and are_names(hierarchy))
         named = hierarchy if hierarchy.has_names == has_names else replace(hierarchy, has_names=has_names)
         labels = list(hierarchy.labels[0])
         if self.counts_missing and MISSING in labels:
             labels.remove(MISSING)
         if self.order:
-            place = {value: number for number, value in enumerate(self.order)}
-            if lacking := sum(label not in place for label in labels):
+            present = {*labels}
+            if lacking := len(present - {*self.order}):
                 raise HierarchyError(
                     f"its order lacks {lacking:,} of the {len(labels):,} values; list each under order, lowest first"
                 )
-            return named.ordered_by(sorted(labels, key=place.__getitem__))
+            return named.ordered_by([value for value in self.order if value in present])
         if self.role is not Role.SENSITIVE:
             return named
         return named.ordered_by(labels) if self.intervals or self.dates else in_known_order(named)
@@ -511,7 +499,7 @@ class Codebook:
         return meaning if meaning and [*meanings.values()].count(meaning) == 1 else label
 
     def worded(self, facts: Any, about: str = "") -> Any:
-        """Return facts with words in place of labels; dataclasses, tuples and mappings are looked into.
+        """Return facts with words in place of labels, also within dataclasses, tuples and mappings.
 
         about: the sensitive attribute whose labels a field named value or values holds. Fields without repr stay.
         """

@@ -64,12 +64,11 @@ def likely_counts(source: Source) -> str | None:
         if len(texts) < 2 or 10 * len(numbers) < 9 * len(texts) or sum(numbers) <= len(texts):
             continue
         others = {name: len({*codes.tolist()}) for name, codes in rows.codes.items() if name != column}
-        used = _without_keys(others, len(texts))
-        if any(number < 0 or number != int(number) for number in numbers) or numbers in _numberings(len(texts)):
+        used, numberings = _without_keys(others, len(texts)), [[*range(n, n + len(texts))] for n in (0, 1)]
+        if any(number < 0 or number != int(number) for number in numbers) or numbers in numberings:
             continue
-        if not _NAMES.fullmatch(_letters(column)) and any(
-            others[name] > max(len(texts) // 3, _CATEGORIES) for name in used
-        ):
+        are_few = all(others[name] <= max(len(texts) // 3, _CATEGORIES) for name in used)
+        if not are_few and not _NAMES.fullmatch(_letters(column)):
             continue
         if used and len({*zip(*(rows.codes[name].tolist() for name in used))}) == len(texts):
             return column
@@ -79,10 +78,6 @@ def likely_counts(source: Source) -> str | None:
 def _without_keys(distinct: Mapping[str, int], rows: int) -> list[str]:
     groups = [name for name, values in distinct.items() if values < rows]
     return groups if len(groups) > 1 else list(distinct)
-
-
-def _numberings(count: int) -> list[list[int]]:
-    return [[*range(first, first + count)] for first in (0, 1)]
 
 
 def refusal_of_counts(column: str, name: str) -> InputError:
@@ -96,10 +91,7 @@ def refusal_of_counts(column: str, name: str) -> InputError:
 def rows_of_people(
     source: Source, columns: Sequence[str], counts: str, missing: Collection[str], decimal: str
 ) -> DistinctRows:
-    """Return the distinct rows of some columns, each as often as the column `counts` says.
-
-    missing, decimal: the form of that column. Raises InputError for a text that is no count.
-    """
+    """Return the distinct rows of some columns, each as often as the column `counts`, of this form, says."""
     rows = source.distinct_rows([*columns, counts])
     codes, texts = rows.codes[counts], rows.values[counts]
     absent = missing_among(texts, missing, decimal)

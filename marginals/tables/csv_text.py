@@ -61,9 +61,7 @@ def is_encoding(name: object) -> bool:
 
 @dataclass(frozen=True)
 class FileForm:
-    r"""Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line or
-    lines.
-    """
+    """Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line."""
 
     separator: str = ","
     encoding: str = AUTO
@@ -178,7 +176,6 @@ class _FirstLines(NamedTuple):
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
-    """Separator by which nearly all first lines fall into as many columns as the one that names them."""
     best, most = _first_lines(path, form).separator, 1
     for other in SEPARATORS:
         first = _first_lines(path, replace(form, separator=other))

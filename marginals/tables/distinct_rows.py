@@ -271,9 +271,7 @@ class PandasFrame(InOrder):
 
 
 def factorized(column: "pd.Series[Any]", missing: Collection[str], decimal: str = ".") -> tuple[IndexArray, list[str]]:
-    """Return codes of the values as text, -1 where missing, and the distinct texts. decimal: the sign before a
-    fraction.
-    """
+    """Return codes of the values as text, -1 where missing, and the distinct texts."""
     name = str(column.name)
     rows = PandasFrame(column.to_frame(name)).rows([name])
     texts = rows.values[name]
@@ -293,7 +291,7 @@ def reals(column: "pd.Series[Any]") -> FloatArray:
 
 
 def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
-    """Return all rows of some columns of a table in order, alike ones apart. name: of the table in messages."""
+    """Return all rows of some columns of a table in order, alike ones apart."""
     coded = {column: _coded(table.column(column), f"column {column!r} of {name}") for column in columns}
     return DistinctRows.each_once(coded, table.num_rows)
 

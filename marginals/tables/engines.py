@@ -1,8 +1,8 @@
 """Rows of files that are larger than memory: integers in a file without a name, which DuckDB counts in this process."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -39,18 +39,16 @@ def machine_memory() -> int:
         return 4 << 30
 
 
-@contextmanager
-def connected(memory: int) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """Database of its codes_of_part, which takes at most so many bytes of memory, and puts nothing on disk."""
+def _connection(memory: int) -> "duckdb.DuckDBPyConnection":
     import duckdb
 
-    # More than any machine has is more than DuckDB can spell.
+    # Nothing goes to disk. More memory than any machine has is more than DuckDB can spell.
     limit = f"{min(max(memory >> 20, 64), 1 << 30)}MiB"
     settings: dict[str, Any] = {"memory_limit": limit, "temp_directory": "", "preserve_insertion_order": False}
-    with duckdb.connect(config=settings) as connection:
-        with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
-            connection.execute("SET enable_progress_bar = false")  # it would go to standard output
-        yield connection
+    connection = duckdb.connect(config=settings)
+    with suppress(duckdb.InvalidInputException):  # a notebook without ipywidgets has no bar to switch off
+        connection.execute("SET enable_progress_bar = false")  # it would go to standard output
+    return connection
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +86,7 @@ class CodedRows:
                             counts[column], (0, len(place) - len(counts[column]))
                         )
                     writer.write_table(pa.table(list(codes.values()), schema=schema))
-            connection = held.enter_context(connected(memory))
+            connection = held.enter_context(_connection(memory))
         except OSError as error:
             held.close()
             raise InputError(

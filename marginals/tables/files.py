@@ -59,10 +59,7 @@ class ColumnLabels:
 
 
 def column_labels(path: Path) -> dict[str, ColumnLabels]:
-    """Return the labels of each column of a statistics program's file; none for any other file. Reads no row.
-
-    Raises InputError if the file cannot be read, or pyreadstat is missing.
-    """
+    """Return the labels of each column of a statistics program's file; none for any other file. Reads no row."""
     if path.suffix.lower() not in STATISTICS:
         return {}
     _, about = _read_statistics(path, metadataonly=True)
@@ -246,10 +243,7 @@ _CELLS = 16_000_000
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> Files:
-    """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds.
-
-    Raises InputError for no table, for files of several kinds, and for a header or sheet that they cannot have.
-    """
+    """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds."""
     paths = _paths(path)
     if not paths:
         raise InputError(f"there is no table at {path}")

@@ -108,10 +108,7 @@ class LazyFrame:
 
 
 def frame_source(frame: object, most: float = inf) -> Source:
-    """Return the source for a frame of any library that narwhals supports. Raises InputError for anything else.
-
-    `most`: distinct rows that fit into memory, of a frame whose rows are not there.
-    """
+    """Return the source for a frame of any library that narwhals supports. `most`: distinct rows that fit into memory."""
     if is_of_pandas(frame):
         return PandasFrame(frame)
     import narwhals as nw

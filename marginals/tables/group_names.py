@@ -67,9 +67,8 @@ class GroupName:
 class NamedLevels:
     """Levels with the names that a release gives them.
 
-    hierarchy: the ladder with these names, from the finest published level on. order: the values of that level in the
-    order of a release, which tells nothing of members that are not named. occurring: for each value that stands for
-    several, how many of these a reader may take to occur.
+    hierarchy: the ladder with these names from the finest published level on. order: the values of that level in the
+    order of a release. occurring: for each value that stands for several, how many a reader may take to occur.
     """
 
     hierarchy: Hierarchy
@@ -102,10 +101,7 @@ class GroupNaming:
         start: int | None = None,
         is_observed: bool = False,
     ) -> "GroupNaming":
-        """Rules for an attribute with this hierarchy. start: by default as the attribute says.
-
-        is_observed: whether only values that occur are in the hierarchy.
-        """
+        """Rules for an attribute with this hierarchy. is_observed: whether only values that occur are in it."""
         start = attribute.first_merged if start is None else start
         missing = hierarchy.code(MISSING, start) if attribute.counts_missing else None
         scale = _scale(attribute, hierarchy, start, missing)
@@ -129,10 +125,7 @@ class GroupNaming:
         return cls.of(name, attribute, hierarchy, is_observed=is_observed)
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
-        """Return the names of a ladder from the finest published level on.
-
-        counts: rows of each base value, shape (ladder.size(0),). least: rows below which no count may follow.
-        """
+        """Return the names of a ladder whose base values have these counts. least: rows below which none may follow."""
         return _Namer(self, ladder, finest, counts, least).named()
 
     def members(self, ladder: Hierarchy, level: int) -> list[IndexArray]:
@@ -142,10 +135,7 @@ class GroupNaming:
         return np.split(order, np.cumsum(np.bincount(above, minlength=ladder.size(level)))[:-1])
 
     def by_members(self, members: IndexArray, counts: CountArray, least: int) -> GroupName | None:
-        """Return a name that says which values are in a group; None where none may.
-
-        members: values of the level to start from, ascending. counts: rows of each of them.
-        """
+        """Return a name that says which values of the level to start from, with these counts, are in a group, if one may."""
         labels, rest = self.hierarchy.labels[self.start], members[members != self.missing]
         has_missing = len(rest) < len(members)
         if len(members) == 1:
@@ -169,7 +159,6 @@ class GroupNaming:
         return GroupName(texts, has_missing=has_missing, occurring=occurring_count)
 
     def _members_listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
-        """Names of some values, and how many of these a reader may take to occur; None for no name."""
         occurs = self.listing == "occurring"
         between_cuts = self.scale is not None and self.scale.wording is DECIMALS and not self.scale.is_gapless
         if len(rest) == 1 and not between_cuts:
@@ -193,7 +182,6 @@ class GroupNaming:
         return self.hierarchy.labels[self.start][int(values[0])] if len(values) == 1 else self._by_ends(values)
 
     def _by_ends(self, values: IndexArray) -> str:
-        """Name of a stretch by its ends; all of the scale stands beside the missing values alone."""
         assert self.scale is not None, "stretches lie on a scale"
         places = self._places[values]
         text: str | None = self.scale.stretch(int(places.min()), int(places.max()))
@@ -201,7 +189,6 @@ class GroupNaming:
 
     @cached_property
     def _places(self) -> IndexArray:
-        """Place of each value of the level to start from on the scale."""
         assert self.scale is not None, "places lie on a scale"
         places = np.zeros(self.hierarchy.size(self.start), dtype=np.intp)
         places[self.scale.order] = np.arange(len(self.scale.order))
@@ -254,8 +241,8 @@ class _Namer:
 
     def __init__(self, naming: GroupNaming, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> None:
         self._naming, self._ladder, self._finest, self._least = naming, ladder, finest, least
-        self._of_values = _lifted(ladder, naming.start, counts)
-        self._counts = _lifted(ladder, finest, counts)
+        self._of_values = lifted_counts(ladder, naming.start, counts)
+        self._counts = lifted_counts(ladder, finest, counts)
         # Where everybody knows the values, all of the ladder is told, whatever the rows are.
         self._is_told = (self._counts > 0) | (naming.listing == "public")
         self._meanings: dict[str, frozenset[int]] = {}
@@ -292,7 +279,7 @@ class _Namer:
         return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), occurring)
 
     def _place(self, code: int) -> tuple[bool, int, int]:
-        """Names without members stand at the end in the order of their numbers, which is that of falling counts."""
+        # Names without members stand at the end in the order of their numbers, which is that of falling counts.
         is_last = bool(self._names[code].others)
         return is_last, -int(self._counts[code]) if is_last else 0, code
 
@@ -338,14 +325,12 @@ class _Namer:
             yield label
 
     def _parts(self, above: IndexArray, size: int) -> list[frozenset[int]]:
-        """Values with rows of the finest published level in each value of a coarser one."""
         counted = np.flatnonzero(self._is_told)
         order = counted[np.argsort(above[counted], kind="stable")]
         ends = np.cumsum(np.bincount(above[counted], minlength=size))
         return [frozenset(part.tolist()) for part in np.split(order, ends[:-1])]
 
     def _unique(self, name: GroupName, parts: frozenset[int], *, is_single: bool) -> GroupName:
-        """Name, with a number if it already stands for another group."""
         is_listed = len(name.values) + len(name.others) > 1
         if (is_single or not is_listed or name.text not in self._labels) and self._takes(name.text, parts):
             return name
@@ -367,15 +352,14 @@ def seemingly_listed(label: str) -> int:
     return 1 + label.count(", ") + label.count(" and ") + len(_OR_MISSING.findall(label))
 
 
-def _lifted(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
-    """Rows of each value of a level, by those of the base values."""
+def lifted_counts(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
+    """Return the rows of each value of a level, by those of the base values."""
     lifted = np.zeros(hierarchy.size(level), dtype=np.int64)
     np.add.at(lifted, hierarchy.lift(0, level), counts)
     return lifted
 
 
 def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int | None) -> Scale | None:
-    """Order of the values at the level to start from, a value for missing ones left out."""
     if start >= hierarchy.height:
         return None  # nothing but missing values
     labels = [label for value, label in enumerate(hierarchy.labels[start]) if value != missing]
@@ -401,7 +385,7 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
 
 
 def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:
-    """Return whether the values between the ends were fixed without the rows."""
+    # Whether the values between the ends were fixed without the rows.
     if attribute.dates:
         return _are_consecutive([day for day in hierarchy.labels[0] if day != MISSING])
     if attribute.intervals or attribute.hierarchy is not None:
@@ -412,7 +396,6 @@ def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start:
 
 
 def _are_consecutive(days: Sequence[str]) -> bool:
-    """Return whether each is a day, and the one after the one before."""
     if not all(len(day) == len("2023-11-12") for day in days):
         return False
     numbers = [date.fromisoformat(day).toordinal() for day in days]

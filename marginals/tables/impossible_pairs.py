@@ -14,10 +14,7 @@ from models.errors import MarginalsError
 def confirmed_pairs(
     entries: Sequence[Mapping[str, Any]], attributes: Mapping[str, Attribute]
 ) -> tuple[ImpossiblePair, ...]:
-    """Pairs that somebody confirmed to be general knowledge, whatever this table holds.
-
-    Raises InputError for an entry that is none, of columns that are no quasi-identifiers, or without labels.
-    """
+    """Pairs that somebody confirmed to be general knowledge. Raises InputError for an entry that is none."""
     pairs = []
     for number, entry in enumerate(entries, 1):
         where = f"data.impossible (entry {number})"

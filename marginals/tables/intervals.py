@@ -77,12 +77,8 @@ class Range(NamedTuple):
         return self.and_of(other) == other
 
     def share_in(self, other: "Range") -> float:
-        """Return the share of its numbers that lies in another one: of whole numbers between whole ends, else of
-        length.
-
-        It is a half without an end, and 0 if they share one point of many.
-        """
-        if not (self.low.is_finite() and self.high.is_finite()):
+        """Return the share of its whole numbers or of its length that lies in another one; a half without an end."""
+        if self.is_open:
             return 0.5
         both = self.and_of(other)
         if self.is_whole:
@@ -190,7 +186,7 @@ def _between(low: str | None, high: str | None, with_low: bool = True, with_high
 
 
 def _number_in(amount: str, is_money: bool) -> Decimal | None:
-    """Number of an amount. 10.000 is none, since it may be ten or ten thousand; of money it is ten thousand."""
+    # 10.000 is none, since it may be ten or ten thousand; of money it is ten thousand.
     text = amount.strip(f"{_MONEY}% ")
     factor = _FACTORS.get(text[-1], 1)
     text = text.rstrip("km ")
@@ -206,10 +202,7 @@ _PLAIN = re.compile(PLAIN)
 
 
 def interval(label: str) -> Range | None:
-    """Return the numbers that a label looks like by itself, None where it looks like none.
-
-    An amount such as `$5` is a number beside bands only.
-    """
+    """Return the numbers that a label looks like by itself; `$5` is a number beside bands only."""
     if (number := POINT.number(label)) is not None:
         return Range(number, number)
     numbers = _range_in(label)
@@ -252,10 +245,7 @@ def whole_ends(text: str) -> tuple[int | None, int | None] | None:
 
 
 def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Return labels of ranges of whole numbers as groups of the pieces that all cut each other into.
-
-    Empty where a label is no such range.
-    """
+    """Return labels of ranges of whole numbers as groups of the pieces that all cut each other into, else nothing."""
     ranges = {  # from the first of its whole numbers, from 0 on, to the one after the last
         label: (
             max(numbers.low + (not numbers.with_low and numbers.low.is_finite()), Decimal(0)),
@@ -306,10 +296,7 @@ def names_missing(label: str) -> bool:
 
 
 def numbers_of(hierarchy: Hierarchy, level: int = 0) -> list[Range | None]:
-    """Return the numbers that each label of a level stands for, None for a name.
-
-    All are names where the hierarchy says so, and where `are_names` does.
-    """
+    """Return the numbers that each label of a level stands for, None for a name."""
     if level == hierarchy.height or hierarchy.has_names or are_names(hierarchy):
         return [None] * hierarchy.size(level)
     return intervals(hierarchy.labels[level])
@@ -347,10 +334,7 @@ def check_intervals(hierarchy: Hierarchy) -> None:
 
 
 def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:
-    """Return base code, level and label of each base value under an interval that does not hold it.
-
-    None is misplaced if no base value is a number: then no label is an interval of numbers.
-    """
+    """Return base code, level and label of each base value under an interval that does not hold it."""
     if hierarchy.height < 2 or hierarchy.has_names:
         return []
     read = _read(hierarchy)
@@ -363,8 +347,7 @@ def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:
     )
 
 
-_SHOWN = 3
-"""Rows that a message names at most."""
+_SHOWN = 3  # rows that a message names
 
 
 def _read(hierarchy: Hierarchy) -> list[list[Range | None]]:

@@ -42,10 +42,7 @@ class Layout:
 
     @classmethod
     def of(cls, lines: Lines, header: Header, where: str) -> "Layout":
-        """Return the layout by the first lines. Raises InputError, naming the line, if `header` contradicts them.
-
-        `where`: the name of the file in messages.
-        """
+        """Return the layout by the first lines of a file. Raises InputError if `header` contradicts them."""
         filled = [(number, row) for number, row in lines if any(text.strip() for text in row)]
         if not filled:
             raise InputError(f"{where} cannot be read as a table; it has no line with the names of the columns")
@@ -94,7 +91,6 @@ def _is_row(texts: Sequence[str]) -> bool:
 
 
 def _names_groups(above: Sequence[str], names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether a line names groups of columns, as merged cells do, and the line below it the columns of each."""
     blank = [n for n, text in enumerate(above) if not text.strip()]
     used = [n for n in blank if any(n < len(row) and row[n].strip() for row in rows)]
     below = [names[n].strip() for n in range(len(names)) if n in used]
@@ -111,7 +107,6 @@ def _is_pair(texts: Sequence[str]) -> bool:
 
 
 def _among_numbers(texts: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Texts of a line in columns of numbers or dates, none of which is one or stands for no value; else none."""
     among = []
     for place, text in enumerate(texts):
         values = [row[place].strip() for row in rows if place < len(row) and row[place].strip()]
@@ -128,7 +123,6 @@ def _is_measured(text: str) -> bool:
 
 
 def _lines_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Number of lines below the names that give units of columns, or name them once more in words."""
     named = [place for place, name in enumerate(names) if name.strip()]
     rows = [[row[place] for place in named if place < len(row)] for row in rows]
     for count in (1, 2):
@@ -155,7 +149,6 @@ _NO_VALUE = re.compile(
 
 
 def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """Names, one for each field of the rows, if these differ by row names or by separators at their ends."""
     widths = Counter(len(row) for row in rows if row)
     longer = [row for row in rows if len(row) == len(names) + 1]
     if not widths or set(widths) - {len(names) + 1, len(names) - 1}:
@@ -168,10 +161,7 @@ def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:
 
 
 def footnote(rows: Lines, width: int) -> int | None:
-    """Return the number of the first of the last lines that is a note or a total below the table, None if none is.
-
-    `rows`: the last lines of a table. `width`: fields of a row.
-    """
+    """Return the number of the first of the last lines that is a note or a total below a table of so many fields."""
     first_texts = {number: next((text.strip() for text in row if text.strip()), "") for number, row in rows}
     first = None
     for number, row in reversed(rows):

@@ -7,7 +7,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING
-from marginals.tables.group_names import GroupNaming
+from marginals.tables.group_names import GroupNaming, lifted_counts
 from marginals.tables.table import is_told, values_at
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
@@ -21,16 +21,7 @@ def attribute_ladder(
     profiles: CountArray | None = None,
     inside: BoolArray | None = None,
 ) -> Hierarchy:
-    """Base values of a hierarchy, and levels above them whose smallest groups have more and more rows.
-
-    Each of the sizes of `thresholds` gives a level. Numbers and bands are merged with their neighbours, others with
-    those nearest in the hierarchy, the most alike or the rarest first. A ladder tells this of the table: every group
-    that is merged at a size holds a value with fewer rows.
-
-    `base_counts`: rows, shape (base values,). `k`: least rows of the groups of the finest
-    fitted level. `profiles`: tables of the base values with other attributes, shape (base values, columns). `inside`:
-    base values of a part of the table; where the finest bands tell it from the rest, all levels do.
-    """
+    """Return the ladder of `unnamed_ladder` with the names of its groups, where rows of each base value decide both."""
     ladder, finest = unnamed_ladder(naming, base_counts, k, profiles, inside), naming.start + 1
     return ladder if finest >= ladder.height else naming.named(ladder, finest, base_counts, k).hierarchy
 
@@ -42,11 +33,15 @@ def unnamed_ladder(
     profiles: CountArray | None = None,
     inside: BoolArray | None = None,
 ) -> Hierarchy:
-    """Return the ladder of `attribute_ladder` with numbers in place of names."""
+    """Return base values, and levels of numbered groups above them that have ever more rows, from k on.
+
+    Numbers and bands are merged with their neighbours, others with those nearest in the hierarchy, the most alike or
+    the rarest first. A ladder tells this of the table: every group that is merged at a size holds a value with fewer
+    rows. `profiles`: tables of the base values with other attributes, shape (base values, columns). `inside`: base
+    values of a part of the table; where the finest bands tell it from the rest, all levels do.
+    """
     hierarchy, start = naming.hierarchy, naming.start
-    lifted = hierarchy.lift(0, start)
-    counts = np.zeros(hierarchy.size(start), dtype=np.int64)
-    np.add.at(counts, lifted, base_counts)
+    lifted, counts = hierarchy.lift(0, start), lifted_counts(hierarchy, start, base_counts)
     if profiles is not None:
         lifted_profiles = np.zeros((len(counts), profiles.shape[1]), dtype=np.int64)
         np.add.at(lifted_profiles, lifted, profiles)
@@ -58,8 +53,7 @@ def unnamed_ladder(
         groups = partition[lifted]
         parent = np.empty(len(labels[-1]), dtype=np.intp)
         parent[below] = groups
-        is_start = number == start
-        labels.append(hierarchy.labels[start] if is_start else tuple(map(str, range(int(partition.max()) + 1))))
+        labels.append(hierarchy.labels[start] if number == start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
         below = groups
     return replace(hierarchy, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
@@ -90,13 +84,10 @@ def _sides(names: GroupNaming, inside: BoolArray) -> list[IndexArray]:
         order = np.asarray(names.scale.order, dtype=np.intp)
         sides = np.split(order, np.flatnonzero(np.diff(inside[order])) + 1)
         if names.missing is not None:
-            alike = [
-                number for number, side in enumerate(sides) if len(side) and inside[side[0]] == inside[names.missing]
-            ]
-            if alike:
-                sides[alike[-1]] = np.append(sides[alike[-1]], names.missing)
-            else:
-                sides.append(np.array([names.missing], dtype=np.intp))
+            alike = [n for n, side in enumerate(sides) if len(side) and inside[side[0]] == inside[names.missing]]
+            sides.append(np.zeros(0, dtype=np.intp))
+            own = alike[-1] if alike else -1
+            sides[own] = np.append(sides[own], names.missing)
     return [np.sort(side) for side in sides if len(side)]
 
 
@@ -134,10 +125,7 @@ def _of_side(
 
 
 def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
-    """Return whether the value for missing ones is the last of several, and merged with no other below `*`.
-
-    A group such as "22 or missing" would tell neither that a value is known nor that it is not.
-    """
+    """Return whether the value for missing ones is the last of several, and merged with no other below `*`."""
     code = hierarchy.size(0) - 1
     if not code or hierarchy.labels[0][code] != MISSING:
         return False
@@ -160,7 +148,7 @@ CodedColumn = tuple[Hierarchy, CodeArray]
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
     """Tables of a column with each of some others, side by side: shape (base values, values of all the others).
 
-    Another column is taken at the finest level with at most 50 values. Raises InputError for too many values.
+    Raises InputError for too many values.
     """
     hierarchy, codes = column
     size = hierarchy.size(0)

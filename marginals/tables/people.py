@@ -112,7 +112,6 @@ def other_numbered(column: str) -> str:
 
 
 def _is_called_after_people(column: str) -> bool:
-    """Return whether a column is named after people, not after a measure of them: `patient`, not `patient_weight`."""
     words = words_in_order(column)
     if not people_words("people").intersection(words):
         return False
@@ -146,10 +145,7 @@ def repeating_keys(
 
 
 def parts_by_person(source: Source, columns: Sequence[str], most: float) -> Iterator[DistinctRows]:
-    """Yield the distinct rows of a column of people and others, in parts that fit into memory.
-
-    No key of a person is in two parts, and no two that may be one person, however they are spelled.
-    """
+    """Yield the distinct rows of columns in parts that fit into memory, none with a person of another, of any spelling."""
     if not isinstance(source, InOrder):
         yield source.distinct_rows(columns)
         return
@@ -192,8 +188,8 @@ RowsPerPerson = int | Literal["any"] | None
 class Unit:
     """Unit that the claims of a release count, by three keys of the section [data].
 
-    With `person` alone no person may have several rows. A random choice depends on the texts of a person and its rows
-    alone, so the same table always gives the same rows. Raises InputError for settings that do not go together.
+    A random choice depends on the texts of a person and its rows alone, so the same table always gives the same rows.
+    Raises InputError for settings that do not go together.
     """
 
     person: Person = setting(
@@ -249,11 +245,6 @@ class Unit:
         """Most rows of each person that count, where `person` names them."""
         return self.rows_per_person if isinstance(self.rows_per_person, int) else 1
 
-    @property
-    def needs_order(self) -> bool:
-        """Return whether the order of the rows decides which are counted."""
-        return self.one_row in ("first", "last")
-
     def check(self, used: Mapping[str, "Attribute"]) -> None:
         """Raise InputError where a column of people would be published. used: the attributes that can be."""
         for column in self.columns:
@@ -273,9 +264,8 @@ def people_rows(
 ) -> tuple[DistinctRows, int, Mapping[str, int], int]:
     """Return the rows that count; the numbers of rows that lack a value, in all and by column; and of those left out.
 
-    most: rows that fit into memory. present: says which rows have a value of each column; the others are dropped before
-    the rows of a person are chosen. Raises InputError where a person has several rows and nothing says which count, or
-    their order is not known.
+    most: rows that fit into memory. present: says which rows have a value of each column. Raises InputError where a
+    person has several rows and nothing says which count, or their order is not known.
     """
     batches: list[DistinctRows] = []
     dropped = left_out = 0
@@ -294,7 +284,7 @@ def people_rows(
 
 def _parts(source: Source, columns: Sequence[str], unit: Unit, most: float) -> Iterable[DistinctRows]:
     chosen = [*unit.columns, *columns]
-    if not unit.needs_order:
+    if unit.one_row in (None, "random"):
         return parts_by_person(source, chosen, most)
     if not isinstance(source, InOrder):
         raise InputError(
@@ -305,17 +295,12 @@ def _parts(source: Source, columns: Sequence[str], unit: Unit, most: float) -> I
 
 
 def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:
-    """Return how many of each row count; all rows have a person in one spelling. Shape (rows,).
-
-    Raises InputError where a person has several rows and nothing says which count.
-    """
+    """Return how many of each row count: shape (rows,). Raises InputError where nothing says which of a person do."""
     people = numbered(rows, unit.columns)
-    if unit.needs_order:
-        order = np.arange(len(rows)) if unit.one_row == "first" else np.arange(len(rows))[::-1]
-        _, firsts = np.unique(people[order], return_index=True)
-        drawn = np.zeros(len(rows), dtype=np.int64)
-        drawn[order[firsts]] = 1
-        return drawn
+    if unit.one_row in ("first", "last"):
+        order = np.arange(len(rows))[:: 1 if unit.one_row == "first" else -1]
+        firsts = order[np.unique(people[order], return_index=True)[1]]
+        return np.isin(np.arange(len(rows)), firsts).astype(np.int64)
     drawn = _drawn(rows, people, unit)
     if unit.one_row is None and unit.rows_per_person is None and drawn.sum() < rows.counts.sum():
         several = int((np.bincount(people, rows.counts) > 1).sum())
@@ -340,7 +325,7 @@ def _packed(rows: DistinctRows, columns: Sequence[str]) -> CodeArray:
 
 
 def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
-    """Number drawn of each row: of each person those with the smallest numbers, which depend on texts alone."""
+    # Of each person those with the smallest numbers, which depend on texts alone.
     row_of: IndexArray = np.repeat(np.arange(len(rows)), rows.counts)
     names = [*unit.columns, *sorted(rows.codes.keys() - set(unit.columns))]
     content = _packed(rows, names)
@@ -435,7 +420,6 @@ def _loose(key: str) -> str:
 
 
 def _form(key: str) -> str:
-    """Form of a key: 0 for zeros that lead, 9 for all other digits, X and x for letters."""
     form = re.sub(r"((?<![\d.,])0+(?=\d))|\d", lambda match: match[1] or "9", key)
     return "".join("X" if c.isupper() else "x" if c.isalpha() else c for c in form)
 
@@ -499,7 +483,7 @@ _NEARLY_ALL = 0.95
 def worth_counting(rows_of_each: CountArray) -> range:
     """Return how many rows of each person are worth counting, the best number first; empty if one is as good.
 
-    With r rows a person a class needs k * r rows, so the classes are as many as with sum(min(rows, r)) / r people.
+    With r rows a person the classes are as many as with sum(min(rows, r)) / r people.
     """
     people, most = len(rows_of_each), int(rows_of_each.max(initial=1))
     # people with more than 0, 1, ... rows, and the rows that count with 1, 2, ... of each

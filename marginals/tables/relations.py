@@ -101,8 +101,7 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     """True if the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
 
     one, other: the values of each row, -1 for none; shape (rows,). In each group with one value of the first, the most
-    frequent value of the other is guessed. One row of each group is taken off, for what was learnt from it. In as many
-    groups as rows allow, a column that tells nothing would be a function by chance: chi-squared of a function tells.
+    frequent value of the other is guessed. One row of each group is taken off, and chi-squared must exclude chance.
     """
     both = (one >= 0) & (other >= 0)
     rows = int(both.sum())
@@ -140,10 +139,7 @@ def follows(other: Values, one: Values, counts: CountArray) -> bool:
 
 
 def _are_cut(numbers: Numbers, codes: IndexArray) -> BoolArray:
-    """Cells of bands in which a rule changes: they hold the value of the band below, and that of the band above.
-
-    numbers: the place of the band of each cell. codes: the value that may follow from it; shape (cells,).
-    """
+    """Cells of bands in which a rule changes: they hold the value of the band below, and that of the band above."""
     _, bands, cells = np.unique(numbers, return_inverse=True, return_counts=True)
     low, high = np.full(len(cells), len(codes) + codes.max(initial=0)), np.full(len(cells), -1)
     np.minimum.at(low, bands, codes)
@@ -176,7 +172,7 @@ def sums(columns: Mapping[str, Values]) -> dict[str, tuple[str, ...]]:
 
 
 class _Products:
-    """Numbers of some rows, shape (columns, rows), and the products of the columns, each less its mean and of length 1."""
+    """Numbers, shape (columns, rows), and the products of the columns, each less its mean and of length 1."""
 
     def __init__(self, numbers: Numbers) -> None:
         centred = numbers - numbers.mean(axis=1, keepdims=True) if numbers.size else numbers
@@ -212,19 +208,16 @@ def structurally_missing(
 ) -> dict[str, str]:
     """Return columns that lack a value exactly where another one says so, each with that of the fewest values.
 
-    lacking: rows that lack a value. codes: the values of each row, -1 for none, of columns of few values. least: rows that
-    lack one, and that have one, at least. Only rows where the other column has a value count: that the same people skip a
-    block of questions tells nothing of an answer.
+    lacking: rows that lack a value. codes: the values of each row, -1 for none. least: rows that lack one, and that have
+    one, at least. Only rows where the other column has a value count, for the same people may skip several questions.
     """
     distinct = {name: len(np.unique(code)) for name, code in codes.items()}
     few = sorted((name for name in codes if 2 <= distinct[name] <= MOST_REASONS), key=distinct.__getitem__)
 
     def says(code: IndexArray, gone: BoolArray) -> bool:
         rows, without = np.bincount(code + 1)[1:], np.bincount(code[gone] + 1, minlength=int(code.max()) + 2)[1:]
-        is_function = bool(((without == 0) | (without == rows)).all()) and rows.sum() >= _LEAST_SHARE_WITH_BOTH * len(
-            code
-        )
-        return is_function and bool(min(without.sum(), (rows - without).sum()) >= least)
+        is_function = ((without == 0) | (without == rows)).all() and rows.sum() >= _LEAST_SHARE_WITH_BOTH * len(code)
+        return bool(is_function and min(without.sum(), (rows - without).sum()) >= least)
 
     reasons = {
         name: next((by for by in few if by != name and says(codes[by], gone)), "") for name, gone in lacking.items()

@@ -45,11 +45,10 @@ DATES = Wording("{} to {}", "before {}", "{} and later")
 
 @dataclass(frozen=True, eq=False)
 class Scale:
-    """Values in their order. `order`: their codes, lowest first. `ends`: the lower and upper end of each, in that
-    order.
+    """Values in their order. `order`: their codes, lowest first. `ends`: the lower and upper end of each.
 
     `wording`: None where stretches are named after their values. `is_gapless`: whether the values between the ends were
-    fixed without the rows. Then the name of a stretch does not tell that a value occurs.
+    fixed without the rows, so that the name of a stretch does not tell that a value occurs.
     """
 
     order: IndexArray
@@ -98,8 +97,7 @@ def whole_numbers(labels: Sequence[str]) -> Scale | None:
 def round_numbers(labels: Sequence[str]) -> Scale | None:
     """Scale of numbers with decimals, or of whole ones far apart; None for others, and for one number twice.
 
-    A stretch is named after the roundest numbers between its values and those beside it. So its name tells little of
-    them.
+    A stretch is named after the roundest numbers between its values and those beside it, to tell little of them.
     """
     numbers = [number for label in labels if (number := number_in(label)) is not None]
     if not numbers or len(set(numbers)) < len(labels):
@@ -113,7 +111,7 @@ def round_numbers(labels: Sequence[str]) -> Scale | None:
 
 
 def _roundest(low: Decimal, high: Decimal) -> Decimal:
-    """Number with the fewest digits above one and at most another, of equals the highest: 9 of 8.97 and 9.4."""
+    # The number with the fewest digits above one and at most another, of equals the highest: 9 of 8.97 and 9.4.
     if low < 0 <= high:
         return Decimal(0)
     place = max(low.adjusted(), high.adjusted()) + 1
@@ -141,17 +139,13 @@ _INFINITY = Decimal("Infinity")
 
 
 def in_order(values: Iterable[str]) -> list[str]:
-    """Sort values; where two have the same place, as texts. Words among numbers stand at the end.
-
-    Of bands the lower end counts, then the upper one. Codes with leading zeros, and words, stay in the order of texts.
-    """
+    """Sort values; where two have the same place, as texts. Words among numbers stand at the end."""
     texts = sorted(values)
     if (natural := in_natural_order(texts)) is not None:
         return natural
     if (numbers := NumberFormat.of(texts)) is None:
         return texts
-    places = [(_INFINITY if (number := numbers.number(text)) is None else number, text) for text in texts]
-    return [text for _, text in sorted(places)]
+    return sorted(texts, key=lambda text: _INFINITY if (number := numbers.number(text)) is None else number)
 
 
 def in_natural_order(values: Iterable[str]) -> list[str] | None:
@@ -161,10 +155,7 @@ def in_natural_order(values: Iterable[str]) -> list[str] | None:
 
 
 def known_order(values: Iterable[str]) -> list[str] | None:
-    """Sort values, lowest first, where each is a number, date, time or band with its own place; else None.
-
-    Bands that overlap have no such place. Nor have words among them, or one number in two spellings.
-    """
+    """Sort values, lowest first, if each is a number, date, time or band with its own place, and no two overlap."""
     texts = sorted(values)
     if len(texts) < 2:
         return texts
@@ -186,11 +177,9 @@ def _placed(values: Iterable[str]) -> "tuple[_Kind | None, list[tuple[Place, str
 
 
 def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
-    for sign in DECIMAL_SIGNS:
-        if (number_format := NumberFormat.of(texts, sign)) is not None:
-            places: list[Place] = [(number,) for text in texts if (number := number_format.number(text)) is not None]
-            return places if len(places) == len(texts) else None
-    return None
+    form = next((form for sign in DECIMAL_SIGNS if (form := NumberFormat.of(texts, sign))), None)
+    places: list[Place] = [(number,) for text in texts if form and (number := form.number(text)) is not None]
+    return places if form and len(places) == len(texts) else None
 
 
 _GLANCE = 100
@@ -212,18 +201,14 @@ _TIME_OF_DAY = re.compile(r"([0-9]{1,3}):([0-9]{2})(?::([0-9]{2}(?:\.[0-9]+)?))?
 
 def _of_dates(texts: Sequence[str]) -> list[Place] | None:
     # As local time, so that no zone puts one day before another.
-    whens = [when for text in texts if (when := date_text(text)) is not None]
-    if len(whens) < len(texts):
-        spelled = dates_of_column([text.strip() for text in texts])
-        whens = [spelled[text.strip()] for text in texts] if spelled else []
-    return [(when,) for when in whens] or None
+    whens = [(when,) for text in texts if (when := date_text(text)) is not None]
+    spelled = dates_of_column([text.strip() for text in texts]) if len(whens) < len(texts) else {}
+    return [(spelled[text.strip()],) for text in texts] if spelled else whens if 0 < len(whens) == len(texts) else None
 
 
 def _of_times(texts: Sequence[str]) -> list[Place] | None:
-    matches = [match for text in texts if (match := _TIME_OF_DAY.fullmatch(text.strip()))]
-    return [
-        tuple(Decimal(part or 0) for part in match.groups()) for match in matches if len(matches) == len(texts)
-    ] or None
+    times = [match.groups("0") for text in texts if (match := _TIME_OF_DAY.fullmatch(text.strip()))]
+    return [tuple(map(Decimal, time)) for time in times] if times and len(times) == len(texts) else None
 
 
 _Kind: TypeAlias = Callable[[Sequence[str]], list[Place] | None]

@@ -54,11 +54,9 @@ def in_groups(
 ) -> Attribute:
     """Return the attribute, with bands for sensitive numbers or dates of which none are given.
 
-    `values`: texts of the table, each once. `counts`: rows of each, shape (values,). `numbers`: the form of numbers,
-    None for words and codes. Names stay as they are: numbers with a hierarchy, prefixes or words for most of them, and
-    at most ten different ones. Bands have round ends, and rare ones are merged (`ladder = "fitted"`).
-
-    Raises InputError where at least half of the values are numbers or dates and others are not, or are not readable.
+    `values`: texts of the table, each once. `counts`: rows of each, shape (values,). `numbers`: their form. Names stay:
+    numbers with a hierarchy, prefixes or words for most of them, and at most ten different ones. Bands have round ends,
+    and rare ones are merged (`ladder = "fitted"`). Raises InputError if only some of the values can be read.
     """
     if attribute.role is not Role.SENSITIVE or attribute.single_values:
         return attribute
@@ -107,8 +105,7 @@ def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:
     """Width of bands of which about a dozen hold nine tenths of the rows: 1, 2 or 5 times a power of ten.
 
-    No band is a single value, but 0 where it is apart. Whole numbers have bands of 2 at least, others of twice their
-    last decimal.
+    Whole numbers have bands of 2 at least, others of twice their last decimal, so that no band is a single value.
     """
     unit = last_decimal(numbers)
     numbers, counts = without_spike(numbers, counts)
@@ -120,10 +117,7 @@ def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | t
 
 
 def bands_begin(numbers: Sequence[Decimal], counts: CountArray) -> int | Decimal:
-    """Start of the bands of numbers: 0, or the first number above it where 0 is a group by itself.
-
-    So it is if no number is below 0 and a twentieth of the rows have it: having none differs from having a little.
-    """
+    """Start of the bands of numbers: 0, or the first number above it where 0 is a group by itself."""
     if len(without_spike(numbers, counts)[0]) == len(numbers):
         return 0
     unit = last_decimal(numbers)
@@ -137,14 +131,14 @@ def heaps(
 
     A twentieth of the rows have such a number, twice as many as all others of its band.
     """
-    band = np.array([int((number - start) // Decimal(width)) for number in numbers], dtype=object)
-    of_band = dict.fromkeys(band.tolist(), 0)
-    for number, rows in zip(band.tolist(), counts.tolist()):
-        of_band[number] += rows
+    bands = [int((number - start) // Decimal(width)) for number in numbers]
+    of_band = dict.fromkeys(bands, 0)
+    for band, rows in zip(bands, counts.tolist()):
+        of_band[band] += rows
     enough = _SPIKE * counts.sum()
     result = sorted(
         number
-        for number, band_number, rows in zip(numbers, band.tolist(), counts.tolist())
+        for number, band_number, rows in zip(numbers, bands, counts.tolist())
         if rows >= max(enough, _OF_ITS_BAND * (of_band[band_number] - rows))
         and of_band[band_number] > rows
         and (number or min(numbers) < 0)
@@ -180,6 +174,6 @@ def round_width(wished: Decimal) -> Decimal:
 
 
 def _span(days: Sequence[str], counts: CountArray) -> float:
-    """Days that all dates would span if they lay as those of the nine tenths of the rows in the middle do."""
+    # Days that all dates would span if they lay as those of the nine tenths of the rows in the middle do.
     low, high = inner_range([Decimal(date.fromisoformat(day[:10]).toordinal()) for day in days], counts)
     return float(high - low) / 0.9

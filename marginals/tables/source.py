@@ -97,8 +97,7 @@ class Reading:
     """Opened source, with the meaning of each column that is used.
 
     observed: whether only base values that occur are in the domain. k: rows of the smallest groups of fitted ladders.
-    ladders: of attributes that take the levels of another release. part: values of a part. `grouping` adds the form of
-    each column's numbers, its unreadable rows, and the value of each spelling.
+    `grouping` adds the form of each column's numbers, its unreadable rows, and the value of each spelling.
     """
 
     source: Source
@@ -119,10 +118,7 @@ class Reading:
         return {column: attribute.role for column, attribute in self.attributes.items()}
 
     def grouping(self, occurring: Mapping[str, tuple[Values, CountArray]]) -> "Reading":
-        """Add the form of each column's numbers, and bands for sensitive numbers and dates.
-
-        occurring: the texts of each column, and their rows. Raises InputError as `in_groups` does.
-        """
+        """Add the form of each column's numbers, and bands for sensitive ones. occurring: the texts, and their rows."""
         numbers, unreadable, spelled, attributes = {}, {}, {}, {}
         for column, attribute in self.attributes.items():
             texts, counts = occurring[column]
@@ -130,12 +126,12 @@ class Reading:
             for text, n in zip(self._texts(column, texts), counts.tolist()):
                 if n and text is not None:
                     rows_of[text] += n
-            words = Counter({text: n for text, n in rows_of.items() if text != MISSING})
+            words = {text: n for text, n in rows_of.items() if text != MISSING}
             days = dates_of_column(words) if attribute.dates or attribute.role is Role.SENSITIVE else {}
             form = numbers[column] = attribute.numbers(words.keys(), self.decimal)
             if form is not None:
-                words = Counter({text: n for text, n in words.items() if not form.is_number(text)})
-                unreadable[column] = words.total()
+                words = {text: n for text, n in words.items() if not form.is_number(text)}
+                unreadable[column] = sum(words.values())
             spelling = spelled[column] = days or attribute.respelled(words)
             sizes: Counter[str] = Counter()
             for text, n in rows_of.items():
@@ -184,10 +180,7 @@ class Reading:
         )
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
-        """Count some of the distinct rows, to which levels are fitted, with the table of all.
-
-        Raises InputError for a condition that no level decides, or on a sensitive attribute, and if no row meets it.
-        """
+        """Count some of the distinct rows, to which levels are fitted, with the table of all."""
         domain, codes, complete = self.coded(rows)
         values = where.values(domain)
         for column in values:
@@ -206,14 +199,9 @@ class Reading:
         return replace(part, missing=everybody.missing, missing_in=everybody.missing_in, part=PartOf(where, everybody))
 
     def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """Return the domain, the base codes of the rows that lack no value, and which rows these are.
-
-        Raises InputError where every row lacks one, or a value is none of the hierarchy's.
-        """
+        """Return the domain, the base codes of the rows that lack no value, and which rows these are."""
         values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
         complete = self.complete(rows)
-        if not complete.any():
-            raise self._no_row()
         is_complete = bool(complete.all())
         counts = rows.counts if is_complete else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
@@ -249,28 +237,24 @@ class Reading:
         """Return which rows have a value of each of their columns."""
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
-    def refuse_all_rows(self) -> None:
-        """Raise InputError for levels that all rows together decide, where these are too many to hold."""
+    def counted_out_of_core(self, memory: int, limit: int, k: int) -> Table:
+        """Count in an engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
                 'and there are too many distinct rows to hold. Take "fitted", or raise the setting data.memory'
             )
-
-    def counted_out_of_core(self, coded: CodedRows, limit: int, k: int) -> Table:
-        """Count in the engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
+        coded = CodedRows.of(cast("InOrder", self.source), self.source.name, list(self.attributes), memory)
         reading = self.grouping({column: (texts, coded.counts[column]) for column, texts in coded.values.items()})
-        columns = {column: reading._texts(column, texts) for column, texts in coded.values.items()}
-        value_codes = {c: np.where(_are_values(texts), np.arange(len(texts)), -1) for c, texts in columns.items()}
+        texts_of = {column: reading._texts(column, texts) for column, texts in coded.values.items()}
+        value_codes = {c: np.where(_are_values(texts), np.arange(len(texts)), -1) for c, texts in texts_of.items()}
         lacking = {column: int(coded.counts[column][codes < 0].sum()) for column, codes in value_codes.items()}
         complete = not any(lacking.values())
         counts = coded.counts if complete else kept_counts(coded, value_codes)
         hierarchies, recodings = {}, {}
-        for column, texts in columns.items():
+        for column, texts in texts_of.items():
             kept_sizes = np.zeros(len(texts), dtype=np.int64)
             kept_sizes[: len(counts[column])] = counts[column]
-            if not kept_sizes.any():
-                raise self._no_row()
             hierarchies[column], recodings[column] = reading._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
@@ -322,18 +306,14 @@ class Reading:
         absent = attribute.absent(texts, self.missing, self.decimal)
         return [instead if text is None or text in absent else spelled.get(text, text) for text in texts]
 
-    def _no_row(self) -> InputError:
-        return InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
-
     def _recoding(
         self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
     ) -> tuple[Hierarchy, Recoding]:
-        """Hierarchy of a column, and the base code of each of its values that occurs; -1 for the others.
-
-        sizes: rows that count with each value. alike: tables of the base values with other columns, to fit a ladder by.
-        """
+        """Hierarchy of a column, and the base code of each value with rows, else -1. alike: tables to fit levels by."""
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring, numbers = sizes > 0, self.numbers[column]
+        if not occurring.any():
+            raise InputError(f"{self.source.name} has no row without a missing value in the columns that are used")
         values = [text for text, occurs in zip(texts, occurring.tolist()) if occurs and text is not None]
         base_values = []
         for text in values:
@@ -345,13 +325,10 @@ class Reading:
             hierarchy = attribute.hierarchy_of(set(base_values))
         except (HierarchyError, InputError) as error:
             raise InputError(f"{where}: {error}") from None
-        codes = []
-        for text, value in zip(values, base_values):
-            code = hierarchy.code(value, 0)
-            if code is None:
-                problem = "is not among the base values of its hierarchy"
-                raise InputError(f"{where}: {self._place(column, text)} {problem}")
-            codes.append(code)
+        codes = [code for value in base_values if (code := hierarchy.code(value, 0)) is not None]
+        if len(codes) < len(values):
+            other = next(text for text, value in zip(values, base_values) if hierarchy.code(value, 0) is None)
+            raise InputError(f"{where}: {self._place(column, other)} is not among the base values of its hierarchy")
         if self.observed:
             hierarchy, codes = hierarchy.restricted_to(codes), np.unique(codes, return_inverse=True)[1].tolist()
         recoding = np.full(len(texts), -1, dtype=np.intp)
@@ -611,9 +588,7 @@ class TableSource:
                 f"{opened.name} has more distinct rows than fit into memory, and a part of it needs them all; raise the "
                 "setting data.memory, or leave out columns"
             )
-        reading.refuse_all_rows()
-        coded = CodedRows.of(opened, opened.name, columns, self.memory_in_bytes // 2)
-        return reading.counted_out_of_core(coded, int(limit), k)
+        return reading.counted_out_of_core(self.memory_in_bytes // 2, int(limit), k)
 
     def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
         reading = opened.grouping(_occurring(rows))
@@ -628,10 +603,9 @@ class TableSource:
         return replace(self, attributes={**self.attributes, **single})
 
     def rows(self, k: int = 1) -> Rows:
-        """Return the rows, uncounted, in memory; read by pandas. k: as for `table`, for the same fitted ladders.
+        """Return the rows, uncounted, in memory, with sensitive numbers and dates as they are. k: as for `table`.
 
-        Sensitive numbers and dates are as they stand in the table. Raises InputError as `table`, for a frame of another
-        library, and where missing values are to be counted.
+        Raises InputError as `table`, for a frame of another library, and where missing values are to be counted.
         """
         self._require_rows()
         opened = self._checked()
@@ -639,18 +613,14 @@ class TableSource:
             opened = PandasFrame(frame_of(self.files() if self.path is None else cast("Files", opened)), opened.name)
         reading = self.one_by_one._reading(opened, k)
         every = with_keys(opened.rows([*self.used, *self.unit.columns]), self.unit.columns, opened.name)
-        chosen = np.ones(len(every), dtype=bool)
+        chosen = complete = reading.complete(every)
         if self.person is not None:
-            chosen = reading.complete(every)
-            counting = every.taken(chosen.astype(np.int64))
-            chosen[chosen] = kept_of_each(counting, self.unit, opened.name) > 0
-            missing = len(every) - len(counting)
-            every = every.taken(chosen.astype(np.int64))
-        domain, codes, complete = reading.grouping(_occurring(every)).coded(every)
+            chosen = complete.copy()
+            chosen[complete] = kept_of_each(every.taken(complete.astype(np.int64)), self.unit, opened.name) > 0
+        rows = every.taken(chosen.astype(np.int64))
+        domain, codes, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
-        if self.person is None:
-            missing = int((~complete).sum())
-            chosen = complete
+        missing = int((~complete).sum())
         keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
         wide = {column: code.astype(np.intp) for column, code in codes.items()}
@@ -799,10 +769,7 @@ def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]
 
 
 def _looks_like_record(columns: Sequence[ColumnTexts], missing: Collection[str]) -> bool:
-    """Return whether the names of columns are a record, by more columns than speak against it.
-
-    Names that are numbers, as all values of their columns are, speak for it unless all of them together can be names.
-    """
+    """Return whether the names of columns are a record, by more columns than speak against it."""
     named = [column for column in columns if column.values and column.name not in missing]
     numbers = [column.name for column in named if _are_numbers([column.name, *column.values])]
     by_number = 0 if _can_be_names(numbers) else len(numbers)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from marginals.tables.distinct_rows import Recoding
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from marginals.tables.values import NumberFormat
-from models.arrays import BoolArray, CodeArray, CountArray, x_log_x
+from models.arrays import BoolArray, CodeArray, CountArray
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube, interactions
 from models.tables.fitted_levels import FittedLadder
@@ -31,9 +30,8 @@ if TYPE_CHECKING:
 class OutOfCoreCounts:
     """Counts of a table whose rows an engine holds, only as fine as a release can use them.
 
-    A margin is counted when it is first needed, with as many others as surely fit. `recodings`: base codes of the
-    values of each column. `singles`: counts of each attribute. `finest`: the finest level that a release can use.
-    `limit`: cells that fit into memory. `complete`: whether no row lacks a value.
+    `recodings`: base codes of the values of each column. `finest`: the finest levels that a release can use. `limit`:
+    cells that fit into memory. `complete`: whether no row lacks a value.
     """
 
     engine: "CodedRows"
@@ -43,6 +41,7 @@ class OutOfCoreCounts:
     finest: Mapping[str, int]
     limit: int
     complete: bool
+    _estimates: dict[Mask, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -66,16 +65,9 @@ class OutOfCoreCounts:
         codes, counts = self.engine.count(self._recoded(wide))
         return ContingencyTable.from_cells(self.domain, wide, codes, counts)
 
-    def entropy(self, margin: Mapping[str, int]) -> float:
-        """Entropy in nats of the empirical marginal; no cell of it leaves the engine."""
-        sizes, cells = self.engine.counts_of_counts(self._recoded(margin))
-        order = np.argsort(sizes)
-        return log(self.total) - float((x_log_x(sizes) * cells)[order].sum()) / self.total
-
-    def least_count(self, margin: Mapping[str, int]) -> int:
-        """Least count of its cells that are not empty; no cell of it leaves the engine."""
-        sizes, _ = self.engine.counts_of_counts(self._recoded(margin))
-        return int(sizes.min())
+    def counts_of_counts(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray]:
+        """Rising counts of the cells that are not empty, and how many cells have each; no cell leaves the engine."""
+        return self.engine.counts_of_counts(self._recoded(margin))
 
     def can_hold(self, margin: Mapping[str, int]) -> bool:
         """Return whether a margin has few enough cells for its table."""
@@ -90,10 +82,6 @@ class OutOfCoreCounts:
         if mask not in self._estimates:
             self._estimates[mask] = self.engine.estimate_recoded(self._recoded(margin))
         return self._estimates[mask]
-
-    @cached_property
-    def _estimates(self) -> dict[Mask, int]:
-        return {}
 
     def _widened(self, margin: Mapping[str, int]) -> Margin:
         """Margin with more attributes and finer levels, as long as all its cells fit, the empty ones too."""
@@ -117,10 +105,7 @@ class OutOfCoreCounts:
 
 
 def finest_levels(singles: Mapping[str, ContingencyTable], roles: Mapping[str, Role], k: int) -> dict[str, int]:
-    """Finest level of each attribute at which all its classes have k rows; no finer one can be published.
-
-    Sensitive attributes are not classes; theirs is level 0.
-    """
+    """Finest level of each attribute at which all its classes have k rows, else its height; 0 of sensitive ones."""
     levels = {}
     for attribute, table in singles.items():
         hierarchy = table.domain.hierarchy(attribute)
@@ -316,10 +301,7 @@ class Table:
         return self.counts
 
     def names(self, finest: Mapping[str, int], least: int) -> dict[str, NamedLevels]:
-        """Names of the groups of attributes that a release names anew, for the finest level that it publishes.
-
-        `finest`: that level of each attribute. `least`: number of rows below which no count may follow.
-        """
+        """Names of groups for the finest level of each attribute. `least`: rows below which no count may follow."""
         named = {}
         for name, naming in self.naming.items():
             hierarchy, level = self.domain.hierarchy(name), finest[name]
@@ -358,12 +340,6 @@ class Rows:
 
     `codes`: base codes, shape (rows,). `frame`: all columns as read. `missing`: rows left out. `no_value`: texts that
     stand for no value.
-
-    >>> from marginals.example import attributes, frame
-    >>> from marginals.tables.source import read_rows
-    >>> rows = read_rows(frame, attributes)
-    >>> len(rows), rows.codes["sex"][5:9]
-    (48, array([0, 0, 1, 1]))
     """
 
     domain: Domain

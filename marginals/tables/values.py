@@ -128,10 +128,7 @@ class NumberFormat:
         return self.plain(text) is not None
 
     def number(self, text: str) -> Decimal | None:
-        """Return the number of a text, None where it is none.
-
-        A fraction is read to fifteen digits, so that 0.30000000000000004, a computer's 0.1 + 0.2, is 0.3.
-        """
+        """Return the number of a text, if it is one; fractions to 15 digits, so that 0.30000000000000004 is 0.3."""
         return _number(self.decimal, self.thousands, self.percent, text)
 
     def real(self, text: str) -> float:
@@ -192,10 +189,7 @@ _LETTER_E = re.compile("[0-9]+[eE]([0-9]{1,3})")
 
 
 def _are_codes_with_letter(numerals: Collection[str]) -> bool:
-    """Return whether an E in a numeral is a letter.
-
-    No program writes 1E1 for 10, nor an exponent that makes no number shorter.
-    """
+    # No program writes 1E1 for 10, nor an exponent that makes no number shorter.
     coded = {text: match for text in numerals if (match := _LETTER_E.fullmatch(text))}
     if not coded:
         return False
@@ -212,10 +206,7 @@ def has_leading_zero(text: str) -> bool:
 
 @cache
 def formats(decimal: str) -> tuple[NumberFormat, ...]:
-    """Formats with a sign before the fraction, those without other signs first.
-
-    A text is the same number in all of them in which it is one.
-    """
+    """Return the formats with a sign before the fraction; a text is the same number in all in which it is one."""
     between = ("", *(sign for sign in _THOUSANDS if sign != decimal))
     return tuple(NumberFormat(decimal, thousands, percent) for percent in (False, True) for thousands in between)
 
@@ -242,10 +233,9 @@ _MOST_COUNTED = 10**12
 
 
 def count_in(text: str, decimal: str = "") -> int | None:
-    """Return the count in a cell of a published table: a whole number, with any sign between thousands.
+    """Return the count in a cell of a published table, with any sign between thousands.
 
-    A fraction of zeros says nothing. But 12.000 can be twelve or twelve thousand, so it is none unless `decimal` is
-    known.
+    12.000 can be twelve or twelve thousand, so it is none unless `decimal` is known.
     """
     figure = figure_in(text, decimal)
     if figure is None or figure.is_percent or (figure.decimals == 3 and "." in text and "," not in text):
@@ -286,10 +276,7 @@ def number_text(number: Decimal) -> str:
 
 
 def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: str = ".") -> frozenset[str]:
-    """Return the values of a column that are marks for no value; a number is one however the column spells it.
-
-    Codes with leading zeros are other texts.
-    """
+    """Return the values of a column that are marks for no value; a number is one however the column spells it."""
     mark_texts, spelled = frozenset(marks), NumberFormat(decimal)
     numbers = {number for mark in mark_texts if (number := POINT.number(mark)) is not None}
     begins = {number_text(number)[0] for number in numbers} | {"+", "\u2212"}

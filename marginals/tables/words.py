@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +14,12 @@ def sections() -> dict[str, Any]:
 
 
 @cache
-def people_words(*keys: str) -> frozenset[str]:
-    """Return the words of some keys of the section [people]."""
-    return frozenset(word for key in keys for word in sections()["people"][key].split())
+def _words(section: str, *keys: str) -> frozenset[str]:
+    return frozenset(word for key in keys for word in sections()[section][key].split())
 
 
-@cache
-def column_words(*keys: str) -> frozenset[str]:
-    """Return the words of some keys of the section [columns]."""
-    return frozenset(word for key in keys for word in sections()["columns"][key].split())
+people_words, column_words = partial(_words, "people"), partial(_words, "columns")
+"""Return the words of some keys of the sections [people] and [columns]."""
 
 
 @cache

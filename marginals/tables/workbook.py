@@ -46,11 +46,9 @@ Rows = list[list[object]]
 
 
 def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
-    """Return the sheets of a workbook that hold something, hidden ones too, by name. `name`: the file's name in
-    messages.
+    """Return the sheets of a workbook that hold something, hidden ones too, by name.
 
     Raises InputError for a workbook that is too large, a document type, and for parts that are missing or no XML.
-    zipfile's errors for no archive pass through.
     """
     from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 
@@ -143,9 +141,7 @@ class _Counts:
         self._string_lengths: list[int] = []
 
     def parser(self) -> expat.XMLParserType:
-        """Return a parser that counts one part. It raises _RefusedError for a part that is too large or is no part of a
-        workbook.
-        """
+        """Return a parser that counts one part, and raises _RefusedError if that is too large."""
         parser = expat.ParserCreate()
         parser.buffer_text = True
         parser.StartDoctypeDeclHandler = _refuse_document_type

@@ -110,10 +110,6 @@ class Candidates:
             )
         return [self._cache[number] for number in sorted(self._cache)]
 
-    def get(self, number: int) -> Candidate | None:
-        """Return the candidate of this number, if there is one."""
-        return next((candidate for candidate in self.all() if candidate.number == number), None)
-
     def search(self) -> Job:
         """Search under the config as it is. Raises InputError where it cannot be read."""
         text, name = self._config.text, self._config.path.name

@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from werkzeug.wrappers import Request, Response
@@ -32,15 +32,6 @@ _SHOWN = 300
 """Rows of a table that a page shows; the file has all."""
 
 
-class CrossTabAnswer(NamedTuple):
-    """A table of a release, its kind, and the reason for that; or a sentence on why there is no table."""
-
-    frame: "pd.DataFrame | None" = None
-    kind: str = ""
-    meaning: str = ""
-    sentence: str = ""
-
-
 def show(window: Window, request: Request) -> Response:
     """Return the page."""
     there = releases_in(window.project)
@@ -52,7 +43,12 @@ def show(window: Window, request: Request) -> Response:
     margin = _margin(request, release, finest)
     if not margin:
         margin = dict(next((margin for margin in margins if len(margin) == 2), next(iter(margins), {})))
-    answer = _answer(release, margin)
+    kind, meaning, sentence, cells, more = "", "", "", [], 0
+    try:
+        frame, kind, meaning = _answer(release, margin)
+        cells, more = _cells(frame, list(margin), release.published.codebook), max(0, len(frame) - _SHOWN)
+    except MarginalsError as error:
+        sentence = f"{error}."
     return window.page(
         "explore.html",
         "explore",
@@ -69,11 +65,11 @@ def show(window: Window, request: Request) -> Response:
             for a, least in finest.items()
         ],
         unpublished=list(release.published.unpublished),
-        asked=answer,
+        asked={"kind": kind, "meaning": meaning, "sentence": sentence},
         margin=margin,
         title=_words(release, margin),
-        cells=[] if answer.frame is None else _cells(answer.frame, list(margin), release.published.codebook),
-        more=max(0, (0 if answer.frame is None else len(answer.frame)) - _SHOWN),
+        cells=cells,
+        more=more,
         python=f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})\n"
         f"release.table({margin!r}, bounds=True)",
         query=_query(name, margin),
@@ -84,9 +80,7 @@ def show(window: Window, request: Request) -> Response:
 def _release(window: Window, request: Request) -> tuple[str, Release]:
     there = releases_in(window.project)
     name = request.args.get("release", there[0] if there else "")
-    if name not in there:
-        raise InputError("there is no such release in the folder")
-    folder = window.project.release or window.project.inside(name)
+    folder = window.release_named(name)
     return name, _opened(folder, (folder / "datapackage.json").stat().st_mtime_ns)
 
 
@@ -119,19 +113,16 @@ def _words(release: Release, margin: Mapping[str, int]) -> str:
     return ", ".join(shown_at(a, release.domain.hierarchy(a), level) for a, level in margin.items())
 
 
-def _answer(release: Release, margin: dict[str, int]) -> CrossTabAnswer:
+def _answer(release: Release, margin: dict[str, int]) -> "tuple[pd.DataFrame, str, str]":
+    """Return a table of a release, its kind, and the reason for that. Raises InputError where there is none."""
     domain = release.domain
     if not margin:
-        return CrossTabAnswer(sentence="Nothing but the number of rows is published.")
+        raise InputError("Nothing but the number of rows is published")
     if math.prod(domain.hierarchy(name).size(level) for name, level in margin.items()) > _MOST_CELLS:
-        fewer = "Choose coarser levels, or fewer attributes; or use Python."
-        return CrossTabAnswer(sentence=f"That is more than {_MOST_CELLS:,} cells. {fewer}")
-    try:
-        basis = release.supports(margin)
-        frame = table(release.model, margin, (), (), None, bounds=True)
-    except MarginalsError as error:
-        return CrossTabAnswer(sentence=f"{error}.")
-    return CrossTabAnswer(frame, basis.kind.value, basis_line(basis, domain))
+        fewer = "Choose coarser levels, or fewer attributes; or use Python"
+        raise InputError(f"That is more than {_MOST_CELLS:,} cells. {fewer}")
+    basis = release.supports(margin)
+    return table(release.model, margin, (), (), None, bounds=True), basis.kind.value, basis_line(basis, domain)
 
 
 def _cells(
@@ -151,10 +142,7 @@ def download(window: Window, request: Request) -> Response:
     """Return the whole table, as CSV."""
     _, release = _release(window, request)
     margin = _margin(request, release, _published_levels(release))
-    answer = _answer(release, margin)
-    if answer.frame is None:
-        raise InputError(answer.sentence.rstrip("."))
-    frame = answer.frame.reset_index()
+    frame = _answer(release, margin)[0].reset_index()
     for attribute in margin:
         frame[attribute] = frame[attribute].astype(str).map(_harmless)
     text = frame.rename(columns=_harmless).to_csv(index=False, lineterminator="\n")

@@ -13,7 +13,7 @@ from werkzeug.wrappers import Request, Response
 from marginals.errors import InputError
 from marginals.files import csv_text
 from marginals.names import level_names, number_of
-from marginals.tables.attribute import FITTED, MISSING, Attribute, Role
+from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.values import POINT, number_text
 from marginals.window.project import attribute_in, put
 from marginals.window.window import Window
@@ -53,29 +53,9 @@ def show(window: Window, request: Request) -> Response:
         level_labels=level_names(name, hierarchy),
         values=values[:_MOST_NAMED],
         word=table.codebook.in_words,
-        attribute=attribute,
-        offers_fitting=attribute.role is not Role.SENSITIVE or attribute.is_fitted,
         editable=0 < hierarchy.size(level) <= _MOST_NAMED and level < hierarchy.height,
         are_numbers=bool(attribute.intervals) or all(map(POINT.is_number, hierarchy.labels[0][:50])),
     )
-
-
-_STEPS = ("intervals", "start", "prefixes", "dates", "hierarchy", "labels")
-"""Keys that say how values merge."""
-
-
-def save(window: Window, request: Request) -> Response:
-    """Say whether rare values are merged, or whether the steps are those of the config, or none but the values."""
-    form, name = request.form, request.form.get("attribute", "")
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        attribute_toml = attribute_in(document, name)
-        for key in _STEPS if form.get("ladder") == "none" else ():
-            attribute_toml.pop(key, None)
-        fitted = attribute_toml.get("ladder") if attribute_toml.get("ladder") in FITTED else FITTED[0]
-        put(attribute_toml, "ladder", fitted if form.get("ladder") == "fitted" else None)
-
-    return window.edit(request, change, _address(name, 0), sentence=f"The levels of {name} are written.")
 
 
 def save_cuts(window: Window, request: Request) -> Response:
@@ -159,7 +139,6 @@ def _band(value: Decimal | None, cuts: list[Decimal]) -> str:
 
 ROUTES = (
     ("GET", "/levels", show),
-    ("POST", "/levels", save),
     ("POST", "/levels/cuts", save_cuts),
     ("POST", "/levels/group", save_group),
 )

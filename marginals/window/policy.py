@@ -104,17 +104,25 @@ def save(window: Window, request: Request) -> Response:
             raise
     rules = [rule for rule in form.getlist("rules") if rule in rule_names()]
 
+    return _demand(window, request, {**counts, "rules": rules}, typed, "The policy is written.")
+
+
+def _demand(
+    window: Window,
+    request: Request,
+    keys: Mapping[str, object],
+    diversities: Mapping[str, str],
+    sentence: str,
+    back: str = "/policy",
+) -> Response:
+
     def change(document: tomlkit.TOMLDocument) -> None:
         privacy = section(document, "privacy")
-        for key, value in counts.items():
+        for key, value in keys.items():
             put(privacy, key, value)
-        _put_diversity(privacy, typed)
-        put(privacy, "rules", rules)
+        _put_diversity(privacy, diversities)
 
-    return _chosen(window, window.edit(request, change, "/policy", sentence="The policy is written."))
-
-
-def _chosen(window: Window, answer: Response) -> Response:
+    answer = window.edit(request, change, back, sentence=sentence)
     if not window.is_refused:
         window.choose()
     return answer
@@ -127,16 +135,9 @@ def save_choice(window: Window, request: Request) -> Response:
         raise InputError(f"choose one of {', '.join(choice.name for choice in CHOICES)}")
     config = window.config()
     sensitive = sensitive_of(config)
+    counts, sentence = choice.counts(preset_of(config.policy)), f"The policy is that of the choice: {choice.name}."
     demands = choice.diversities(_stated_diversities(window, sensitive), sensitive)
-
-    def change(document: tomlkit.TOMLDocument) -> None:
-        privacy = section(document, "privacy")
-        for key, value in choice.counts(preset_of(config.policy)).items():
-            put(privacy, key, value)
-        _put_diversity(privacy, demands)
-
-    sentence = f"The policy is that of the choice: {choice.name}."
-    return _chosen(window, window.edit(request, change, "/search", sentence=sentence))
+    return _demand(window, request, counts, demands, sentence, "/search")
 
 
 def save_harm(window: Window, request: Request) -> Response:

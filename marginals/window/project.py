@@ -62,8 +62,12 @@ class Project:
         if not path.exists():
             raise InputError(f"there is no {path}; name a table, a release.toml or a release")
         place = path.resolve()
+        if holds_bundle(place):
+            return cls(place.parent, None, release=place)
+        if (place / CONFIG).is_file():
+            return cls(place, place / CONFIG)
         if place.is_dir():
-            return cls._in_folder(path, place)
+            raise InputError(f"{path} holds neither a release nor a {CONFIG}; name a table")
         if not place.is_file():
             raise InputError(f"{path} is a device or pipe; name a table, a release.toml or a release")
         if place.parent != resolved(path.absolute().parent):
@@ -73,22 +77,10 @@ class Project:
             )
         if place.suffix == ".toml":
             return cls(place.parent, place)
-        return cls._of_table(place)
-
-    @classmethod
-    def _in_folder(cls, path: Path, folder: Path) -> "Project":
-        if holds_bundle(folder):
-            return cls(folder.parent, None, release=folder)
-        if (folder / CONFIG).is_file():
-            return cls(folder, folder / CONFIG)
-        raise InputError(f"{path} holds neither a release nor a {CONFIG}; name a table")
-
-    @classmethod
-    def _of_table(cls, table: Path) -> "Project":
-        config = table.parent / CONFIG
-        if config.exists() and not _names(config, table):
+        config = place.parent / CONFIG
+        if config.exists() and not _names(config, place):
             raise InputError(f"{CONFIG} is about another table; open it, or move it away")
-        return cls(table.parent, config, table)
+        return cls(place.parent, config, place)
 
     def inside(self, name: str) -> Path:
         """Return the path of a file in the folder. Raises InputError for any other."""

@@ -24,7 +24,6 @@ from marginals.say.table import dropped_lines, left_out_lines, whose_lines
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from marginals.window.candidates import Candidate
-from marginals.window.gate import REPORT_POLICY
 from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.window import Window
 
@@ -199,7 +198,7 @@ def _why_unsigned(window: Window) -> str:
 
 def verify(window: Window, request: Request) -> Response:
     """Check a release from its files alone, as `marginals verify` does; with the public key if there is one."""
-    return _verified(window, _chosen(window, request))
+    return _verified(window, window.release_named(request.form.get("release", "")).name)
 
 
 def _verified(window: Window, name: str) -> Response:
@@ -211,7 +210,7 @@ def _verified(window: Window, name: str) -> Response:
 
 def attack(window: Window, request: Request) -> Response:
     """Measure what readers can conclude, as `marginals attack` does."""
-    name = _chosen(window, request)
+    name = window.release_named(request.form.get("release", "")).name
     return _begun(window, name, ["attack", name, "--seconds", "60"], "What readers can conclude is measured.", 0.3)
 
 
@@ -224,21 +223,8 @@ def _begun(window: Window, name: str, command: list[str], sentence: str, wait: f
 
 def report(window: Window, _request: Request, name: str, page: str) -> Response:
     """The report of a release, or its page for the steward."""
-    if name not in releases_in(window.project) or page not in ("report", "steward"):
-        raise InputError("there is no such release in the folder")
-    folder = window.project.folder
-    file = folder / name / REPORT if page == "report" else folder / f"{name}-steward.html"
-    file = window.project.inside(str(file.relative_to(folder)))
-    if not file.is_file():
-        raise InputError(f"{name} has no such page")
-    return Response(file.read_bytes(), mimetype="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
-
-
-def _chosen(window: Window, request: Request) -> str:
-    name = request.form.get("release", "")
-    if name not in releases_in(window.project):
-        raise InputError("there is no such release in the folder")
-    return name
+    window.release_named(name)
+    return window.own_page({"report": f"{name}/{REPORT}", "steward": f"{name}-steward.html"}, page)
 
 
 def _folder_name(window: Window, name: str) -> str:

@@ -1,19 +1,19 @@
 """Search: looks for releases in the background, keeps results side by side, and shows the obstacles."""
 
-import shutil
 from urllib.parse import urlencode
 
 import tomlkit
 from werkzeug.wrappers import Request, Response
 
+from marginals.bundle.content import REPORT
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
 from marginals.say.decision import decision_lines, useful_line
 from marginals.steward import AS_THE_REST
 from marginals.window.candidates import Candidate
-from marginals.window.gate import REPORT_POLICY
 from marginals.window.jobs import SEARCH, Job
 from marginals.window.policy import QUESTIONS
+from marginals.window.project import NOTES
 from marginals.window.rendering import TIMES
 from marginals.window.window import Window
 
@@ -81,7 +81,10 @@ def start(window: Window, _request: Request) -> Response:
 
 def take(window: Window, request: Request, number: int) -> Response:
     """Make a candidate's config the config, which keeps its imprint."""
-    document = tomlkit.parse(_candidate(window, number).text)
+    candidate = next((candidate for candidate in window.candidates.all() if candidate.number == number), None)
+    if candidate is None:
+        raise InputError("there is no such candidate any more")
+    document = tomlkit.parse(candidate.text)
     document.pop("release", None)
     if (imprint := window.file.document.get("release")) is not None:
         document["release"] = imprint
@@ -90,32 +93,15 @@ def take(window: Window, request: Request, number: int) -> Response:
     return window.back("/search")
 
 
-def drop(window: Window, _request: Request, number: int) -> Response:
-    """Forget a candidate."""
-    shutil.rmtree(_candidate(window, number).folder, ignore_errors=True)
-    return window.back("/search")
-
-
 def report(window: Window, _request: Request, number: int, page: str) -> Response:
     """A candidate's report, or its page for the steward."""
-    candidate = _candidate(window, number)
-    file = candidate.folder / ("release/report.html" if page == "report" else "release-steward.html")
-    if page not in ("report", "steward") or not file.is_file():
-        raise InputError("there is no such page of this candidate")
-    return Response(file.read_bytes(), mimetype="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
-
-
-def _candidate(window: Window, number: int) -> Candidate:
-    candidate = window.candidates.get(number)
-    if candidate is None:
-        raise InputError("there is no such candidate any more")
-    return candidate
+    folder = f"{NOTES}/candidate-{number}"
+    return window.own_page({"report": f"{folder}/release/{REPORT}", "steward": f"{folder}/release-steward.html"}, page)
 
 
 ROUTES = (
     ("GET", "/search", show),
     ("POST", "/search", start),
     ("POST", "/search/<int:number>/take", take),
-    ("POST", "/search/<int:number>/drop", drop),
     ("GET", "/search/<int:number>/<page>", report),
 )

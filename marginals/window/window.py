@@ -9,6 +9,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from enum import Enum
 from hashlib import sha256
+from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from werkzeug.utils import redirect
@@ -21,7 +22,7 @@ from marginals.tables.attribute import Codebook, Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
 from marginals.window.candidates import Candidates
-from marginals.window.gate import Gate
+from marginals.window.gate import REPORT_POLICY, Gate
 from marginals.window.jobs import JobList
 from marginals.window.project import Change, ConfigFile, OlderVersionError, Project, changed_since, releases_in
 from marginals.window.rendering import Form, rendered
@@ -227,6 +228,19 @@ class Window:
         self.jobs.stop()
         if self.project.config is not None:
             self.counting.close()
+
+    def release_named(self, name: str) -> Path:
+        """Return the folder of a release of the project. Raises InputError if there is none of this name."""
+        if name not in releases_in(self.project):
+            raise InputError("there is no such release in the folder")
+        return self.project.release or self.project.inside(name)
+
+    def own_page(self, pages: Mapping[str, str], page: str) -> Response:
+        """Return a page about a release, which runs nothing. pages: their paths in the folder. Raises InputError."""
+        file = self.project.inside(pages.get(page, "none"))
+        if not file.is_file():
+            raise InputError("there is no such page")
+        return Response(file.read_bytes(), mimetype="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
 
     def say(self, sentence: str, command: str = "", is_problem: bool = False) -> None:
         """Have the next page say something; a command or an edit is kept in the list of what was done."""

@@ -40,7 +40,7 @@ Sweeps begin at the last but one; each shake of a stuck search begins one higher
 seconds so, and 4 if sweeps begin at the highest.
 """
 
-_PATIENCE, _TRIES, _LONGEST = 6, 600, 4
+_PATIENCE, _TRIES, _LONGEST = 4, 600, 4
 """Sweeps at a temperature and directed exchanges without progress, and sweeps at each temperature of a shake, at most."""
 
 SHAKES = 100
@@ -52,10 +52,11 @@ _EMPTY = 8
 _FREE, _DROPPED, _ROUNDS = 20, 4, 6
 """Pairings: one in `_FREE` ignores all other attributes, the rest at most `_DROPPED`. Pairs are weighed `_ROUNDS` times."""
 
-_ALIKE, _LIKE, _PARTNERS = 3, 1 << 15, 4_000
+_ALIKE, _LIKE, _PARTNERS = 3, 1 << 13, 1_000
 """Attributes in which the rows of a directed exchange may differ, rows among which partners are sought, and most partners.
 
-Rows stand in random order, so that neighbours are a sample.
+Rows stand in random order, so that neighbours are a sample. Eight columns of Adult with 36 tables take 15 s of the processor
+so, and 21 s with four times the rows and partners.
 """
 
 Bits = NDArray[np.uint64]
@@ -221,9 +222,11 @@ class _Search:
         for t in self.counts.showing[place] if margins is None else margins:
             steps = self.counts.margins[t].steps[place]
             step = steps[theirs] - steps[mine]
-            left = self.cells[t][one], self.cells[t][other]
-            joined = left[0] + step, left[1] - step
-            yield t, (step != 0) & (joined[0] != left[1]), np.stack([*left, *joined])
+            cells = np.empty((4, len(one)), dtype=np.int32)
+            cells[0], cells[1] = self.cells[t][one], self.cells[t][other]
+            np.add(cells[0], step, out=cells[2])
+            np.subtract(cells[1], step, out=cells[3])
+            yield t, (step != 0) & (cells[2] != cells[1]), cells
 
     def _cost(self, cells: NDArray[np.int32]) -> NDArray[np.int8]:
         cost: NDArray[np.int8] = self.fewer[cells[0]] + self.fewer[cells[1]]

@@ -5,12 +5,12 @@ One class serves a steward, whose table is the data, and an analyst, whose table
 
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
-from math import prod
+from math import log, prod
 from typing import Protocol
 
 import numpy as np
 
-from models.arrays import CountArray, FloatArray, read_only
+from models.arrays import CountArray, FloatArray, read_only, x_log_x
 from models.errors import DomainMismatchError, ExtensionError
 from models.installed import name_of
 from models.tables.contingency_table import ContingencyTable, entropy
@@ -40,11 +40,8 @@ class CountSource(Protocol):
     def table(self, margin: Mapping[str, int]) -> ContingencyTable:
         """Return the counts of a margin, or of a finer one that costs no more to count."""
 
-    def entropy(self, margin: Mapping[str, int]) -> float:
-        """Return the entropy in nats of the empirical marginal, however many cells it has."""
-
-    def least_count(self, margin: Mapping[str, int]) -> int:
-        """Return the least count of the nonempty cells, however many there are."""
+    def counts_of_counts(self, margin: Mapping[str, int]) -> tuple[CountArray, CountArray]:
+        """Return the rising counts of the nonempty cells, and how many cells have each, however many there are."""
 
     def can_hold(self, margin: Mapping[str, int]) -> bool:
         """Return whether a margin has few enough cells for its table."""
@@ -223,16 +220,17 @@ class DataCube:
     def entropy(self, mask: Mask) -> float:
         """Return the entropy in nats of the empirical marginal."""
         if mask not in self._entropies:
-            source = self._source_of_more(mask)
-            self._entropies[mask] = (
-                entropy(self.counts(mask)) if source is None else source.entropy(self.domain.margin(mask))
-            )
+            if (source := self._source_of_more(mask)) is None:
+                self._entropies[mask] = entropy(self.counts(mask))
+            else:
+                sizes, cells = source.counts_of_counts(self.domain.margin(mask))
+                self._entropies[mask] = log(self.total) - float((x_log_x(sizes) * cells).sum()) / self.total
         return self._entropies[mask]
 
     def least_count(self, mask: Mask) -> int:
         """Return the least count of the nonempty cells of a margin; 0 if there are none."""
         if (source := self._source_of_more(mask)) is not None:
-            return source.least_count(self.domain.margin(mask))
+            return int(source.counts_of_counts(self.domain.margin(mask))[0].min())
         return int(self.counts(mask).min()) if self.total else 0
 
     def _source_of_more(self, mask: Mask) -> CountSource | None:

@@ -1,6 +1,5 @@
 """Predicates mean the base values that their labels, sets and ranges say; several releases have one hierarchy in common."""
 
-import re
 from decimal import Decimal
 from itertools import pairwise
 from pathlib import Path
@@ -14,8 +13,8 @@ from hypothesis import strategies as st
 import marginals
 from command_line import output
 from marginals import InputError
-from marginals.conditions import UnjudgedError, Where
-from marginals.published_values import CountedHierarchy, meanings, values_meant
+from marginals.conditions import Where
+from marginals.published_values import CountedHierarchy, Part, meanings
 from models import CountArray, Domain, Hierarchy
 from strategies import hierarchies
 
@@ -101,8 +100,8 @@ def test_labels_of_a_survey_file_are_words_in_questions_and_in_the_report(tmp_pa
 def test_of_a_value_that_is_no_number_a_range_cannot_be_judged(condition: str, open_values: list[str]) -> None:
     assert unjudged(condition) == open_values
     if open_values:
-        with pytest.raises(UnjudgedError, match="whether 1 value of 'wage' lie in the range cannot be judged"):
-            values_meant(DOMAIN, PUBLISHED, condition)
+        with pytest.raises(InputError, match="cannot be judged of some values of 'wage'"):
+            Part(condition).values(DOMAIN)
 
 
 def numbers(low: int, high: int) -> list[str]:
@@ -167,20 +166,7 @@ def test_a_range_that_cuts_a_published_value_means_it_possibly(
     if " and " not in condition:
         assert found.shares[found.cut] == pytest.approx(shares)
         with pytest.raises(InputError, match="cuts through the value"):
-            values_meant(DOMAIN, PUBLISHED, condition)
-
-
-def test_a_shortened_value_is_asked_for_with_its_asterisks() -> None:
-    days = [f"2023-{month:02}-{day:02}" for month in range(1, 13) for day in range(1, 28)]
-    domain = Domain.of({"day": Hierarchy.from_prefixes(days, [7, 4])})
-    for short, label in (("2023-05", "2023-05***"), ("2023", "2023******")):
-        with pytest.raises(
-            InputError, match=re.escape(f"'day' has no published value {short!r}; did you mean {label!r}?")
-        ):
-            values_meant(domain, {"day": 0}, f"day={short}")
-        assert values_meant(domain, {"day": 0}, f"day={label}")["day"].sum() == (27 if short == "2023-05" else 324)
-    with pytest.raises(InputError, match="ranges are of numbers"):
-        values_meant(domain, {"day": 0}, "day>=2023-05-01")
+            Part(condition).values(DOMAIN)
 
 
 BMI = Hierarchy.from_decimal_intervals(
@@ -189,10 +175,10 @@ BMI = Hierarchy.from_decimal_intervals(
 BANDS = Hierarchy.flat(["<30", "30-<45.5", "45.5-<65", "65+"])
 
 
-def bands_meant(where: Where) -> list[str]:
+def bands_meant(where: str) -> list[str]:
     """Of body mass indices published in intervals of 2.5, and of ages in bands."""
     domain = Domain.of({"bmi": BMI.over_levels([1, 2], range(BMI.size(1))), "age": BANDS})
-    [(attribute, inside)] = values_meant(domain, {"bmi": 0, "age": 0}, where).items()
+    [(attribute, inside)] = Part(where).values(domain).items()
     return list(np.array(domain.hierarchy(attribute).labels[0])[inside])
 
 

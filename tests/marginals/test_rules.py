@@ -279,6 +279,25 @@ def test_what_a_rule_cannot_mean_is_refused_without_a_value_of_a_row(condition: 
     assert "10-19" not in str(raised.value)
 
 
+NAMED = pd.DataFrame(
+    [("f", "1", "Never or not", "1|2", "1"), ("x (y)", "2", "x", "2", "0"), ("z", "1", "y", "#", "1")],
+    columns=["sex", "a and b", "marital status", "born in", "ª"],
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "held"),
+    [
+        ("sex=x (y) or not (sex=z)", [True, True, False]),
+        ("a and b=1 and sex=f", [True, False, False]),
+        ("`born in` in 1|2", [True, False, False]),
+        ("ª == 1", [True, False, True]),  # Python takes some characters for others in names
+    ],
+)
+def test_labels_and_names_end_where_a_condition_begins(condition: str, held: list[bool]) -> None:
+    assert hidden(NAMED, condition) == held
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(st.text("ab=<>!|&~()[]'\"`#@.-+ andornoti135,\\\n", max_size=30))
 def test_no_text_makes_anything_but_a_refusal(whole: marginals.Release, text: str) -> None:

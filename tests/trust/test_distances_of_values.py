@@ -172,7 +172,7 @@ def ask(case: Case, number: int, rng: np.random.Generator, folder: Path) -> None
         other = Fraction(float(worst) * 0.9).limit_denominator(10**6)
         asked = MaxentDiversity(parse_diversity(text.replace(spelled(t), spelled(other), 1)), "ill")
         asked = asked.leaving_out("missing") if case.missing.any() else asked
-        judged(read.verify([asked]).checks, other, worst)
+        judged(read.claiming([asked]).verify().checks, other, worst)
     if number % WHOLE_WAY == 0:
         wanted = marginals.Policy(diversity=text, base="none", must_publish=[{"ward": 0, "ill": 0}], time_limit=5)
         try:

@@ -325,16 +325,6 @@ def test_hierarchies_agree_only_if_each_value_has_as_many_base_values(tmp_path: 
         assert not together.ok
 
 
-def test_degenerate_releases_have_defined_answers(tmp_path: Path) -> None:
-    table = marginals.read_table(pd.DataFrame({"job": ["x"], "town": ["y"], "ill": ["z"]}), ROLES)
-    folder = bundle(tmp_path / "single", JOB_ILL, table=table)
-    assert [check.holds for check in marginals.verify(folder).checks] == [True, False, False, False]
-    diversities = [
-        MaxentDiversity(parse_diversity(text), "ill") for text in ("distinct:1", "recursive:1,1", "entropy:1")
-    ]
-    assert marginals.verify(folder, claims=[KLink(1), KCombinatorial(1), *diversities]).ok
-
-
 def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
     folder = bundle(tmp_path / "one", JOB_ILL)
     release = marginals.open_release(folder)

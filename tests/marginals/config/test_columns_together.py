@@ -139,13 +139,6 @@ def test_a_block_that_the_same_people_skip_is_no_secret_and_no_wish(tmp_path: Pa
     assert alone(first.toml) == []
 
 
-@pytest.mark.parametrize("damaged", [0, 500])
-def test_one_exception_is_no_structure(tmp_path: Path, damaged: int) -> None:
-    frame = pensions()
-    frame.loc[damaged, "retired"] = "yes" if frame.loc[damaged, "retired"] == "no" else "no"
-    assert "wanted" not in init(frame, tmp_path).toml["search"]
-
-
 def test_what_would_give_a_sensitive_column_away_has_a_table_of_its_own(tmp_path: Path) -> None:
     """A missing date of the diagnosis says who is not ill, which no demand on the dates keeps uncertain."""
     rng = np.random.default_rng(4)

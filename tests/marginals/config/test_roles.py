@@ -190,17 +190,6 @@ def test_categories_without_an_order_are_merged_by_likeness(tmp_path: Path) -> N
         assert lifted[ladder.code("no school", 0)] != lifted[ladder.code("degree", 0)]
 
 
-def test_codes_that_have_labels_are_names_in_no_order(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    codes = np.repeat([1, 2, 3, 9], [200, 150, 40, 3])
-    frame = pd.DataFrame({"marital": codes, "house": codes, "sex": rng.choice(["f", "m"], len(codes))})
-    labels = {"marital": {1: "single", 2: "married", 3: "widowed", 9: "partner"}}
-    frame.to_stata(tmp_path / "t.dta", write_index=False, value_labels=labels)
-    settings = init(tmp_path / "t.dta", tmp_path).toml["attributes"]
-    assert (settings["marital"]["ladder"], settings["marital"]["label_form"]) == ("alike", "names")
-    assert (settings["house"]["ladder"], "label_form" in settings["house"]) == ("fitted", False)
-
-
 def test_columns_that_are_called_alike_are_treated_alike(tmp_path: Path) -> None:
     names = ["sex", "region", "score1", "score2", "scorek", "scores_of", "room1", "roomk"]
     first = init(drawn(["u", "v", "w"], names), tmp_path)

@@ -92,6 +92,15 @@ def test_every_number_comes_from_the_published_files(release: Release, bundle: P
     assert written == report_of(opened.published) == report_of(opened.published) == report_of(release.published)
 
 
+@pytest.mark.parametrize(
+    "listed",
+    [1, {}, {"path": 7}, {"path": "../x"}, {"path": "none.html", "bytes": 1, "hash": ""}, {"path": "report.html"}],
+)
+def test_a_report_that_is_listed_badly_is_a_matter_of_integrity(bundle: Path, listed: object) -> None:
+    change_package(bundle, lambda package: package["release"].update(report=listed))
+    assert marginals.verify(bundle).checks[0].holds is False
+
+
 def test_of_a_bundle_without_a_report_one_can_be_written(bundle: Path, tmp_path: Path) -> None:
 
     def change(package: dict[str, Any]) -> None:

@@ -20,9 +20,9 @@ from checks import (
     Requirements,
     Simple,
 )
-from marginals.recoding.lattice import minimal_tables, single_table, stepwise_table
+from marginals.recoding.lattice import minimal_tables, single_table
 from models import ContingencyTable, DataCube, Domain, Hierarchy
-from strategies import contingency_tables, data_cubes, domains
+from strategies import contingency_tables, domains
 
 criteria: st.SearchStrategy[Diversity | None] = st.sampled_from(
     [
@@ -129,14 +129,3 @@ def test_utility_with_suppression_counts_each_row_by_its_own_value() -> None:
     model = np.array([10 / 22 + 1 / 33, 10 / 22 + 1 / 33, 1 / 33])
     data = np.array([5, 5, 1]) / 11
     assert single.kl_divergence == pytest.approx(float((data * np.log(data / model)).sum()))
-
-
-@given(data_cubes(max_cells=100), st.integers(1, 8), st.integers(1, 3))
-def test_it_is_one_of_the_minimal_tables_or_there_is_none(cube: DataCube, k: int, l: int) -> None:
-    *public, sensitive = cube.domain.attributes
-    requirements = Requirements((sensitive,), k_link=k, diversity=Distinct(l))
-    minimal = minimal_tables(cube, tuple(public), requirements).minimal
-    shown = cube.domain.mask({sensitive: 0})
-    found = stepwise_table(cube, tuple(public), shown, requirements)
-    assert (found is None) == (not minimal)
-    assert found is None or found in [table.mask for table in minimal]

@@ -311,28 +311,6 @@ def test_words_among_numbers_have_bounds_with_and_without_and_no_part() -> None:
 
 
 DAYS = ["1999-12-31", "2000-01-01", "2000-06-30", "2001-02-03"]
-DATES: dict[str, Callable[[str], str]] = {
-    "ISO": str,
-    "slashes": lambda day: day.replace("-", "/"),
-    "points": lambda day: ".".join(reversed(day.split("-"))),
-    "midnight": lambda day: f"{day} 00:00:00",
-    "T": lambda day: f"{day}T00:00",
-    "UTC": lambda day: f"{day}T00:00:00Z",
-    "Vienna": lambda day: f"{day} 00:00:00+01:00",
-    "New York": lambda day: f"{day}T00:00:00-0500",
-    "fractions of seconds": lambda day: f"{day} 00:00:00.000",
-}
-
-
-@pytest.mark.parametrize("name", DATES)
-def test_a_day_is_the_local_one_from_every_source(name: str, tmp_path: Path) -> None:
-    days = [day for day in DAYS for _ in range(COPIES)]
-    frame = pd.DataFrame({"x": [DATES[name](day) for day in days], "ill": ["flu", "gout"] * 12})
-    attributes = {"x": Attribute("quasi-identifier", dates=["year"]), "ill": Attribute("sensitive")}
-    wanted = read_table(pd.DataFrame({"x": days, "ill": frame["ill"]}), attributes)
-    for source, (origin, form) in sources(frame, tmp_path).items():
-        table = read_table(origin, attributes, **form)
-        assert dict(table.base_counts.cells()) == dict(wanted.base_counts.cells()), source
 
 
 @pytest.mark.parametrize("zone", ["Europe/Vienna", "America/New_York", "+01:00", "-05:30", "UTC"])

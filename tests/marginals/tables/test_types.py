@@ -133,11 +133,3 @@ def test_a_type_has_one_spelling_or_one_refusal(
     else:
         read = marginals.read_table(source, ATTRIBUTES)
         assert sorted({x for (x, _), _ in read.counts.cells()}) == right
-
-
-def test_instants_of_duckdb_are_in_the_zone_of_its_session() -> None:
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'Europe/Berlin'")
-        rows = connection.sql("SELECT '2024-07-02 03:00:00+00'::TIMESTAMPTZ AS x, 'u' AS s")
-        read = marginals.read_table(rows, ATTRIBUTES)
-        assert read.domain.hierarchy("x").labels[0] == ("2024-07-02 05:00:00", "missing")

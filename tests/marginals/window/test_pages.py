@@ -59,7 +59,6 @@ def test_forms_that_are_sent_as_they_stand_change_nothing(browser: Browser) -> N
     for path, action in [
         ("/table", "/table/roles"),
         ("/table", "/table/unit"),
-        ("/levels?attribute=age", "/levels"),
         ("/policy", "/policy"),
         ("/search", "/policy/wanted"),
     ]:
@@ -86,14 +85,6 @@ def test_levels_are_those_of_the_table_and_small_groups_are_marked_without_their
     assert min(counts.values()) < 150 < max(counts.values())
     for label, count in counts.items():
         assert titles[label] == ("fewer than 150 rows" if count < 150 else f"{count:,} rows")
-
-
-def test_steps_are_fitted_or_left_out(browser: Browser) -> None:
-    for ladder, is_fitted, height in (("fitted", True, None), ("given", False, 3), ("none", False, 1)):
-        browser.change("/levels?attribute=age", "/levels", {"ladder": ladder})
-        assert browser.window.config().source.attributes["age"].is_fitted is is_fitted
-        browser.window.counting.table(20)
-        assert height is None or len(labels_of(browser, "age")) == height + 1
 
 
 def test_bands_are_cut(browser: Browser) -> None:
@@ -354,17 +345,6 @@ def test_a_table_that_cannot_be_read_is_said_on_each_page(tmp_path: Path, table:
         assert problem_of(browser.page("/levels"))
 
 
-@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,a\n1,2\n", b"x\n"], ids=range(4))
-def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "people.csv").write_bytes(content)
-    with browsing(tmp_path / "people.csv") as browser:
-        browser.post("/table/begin")
-        page = browser.until("/table", "said problem")
-        assert problem_of(page)
-        assert "Traceback" not in page
-        assert not (tmp_path / "release.toml").exists()
-
-
 def protection(page: str) -> str:
     """What stands at the top of a page about who is not protected."""
     found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
@@ -496,11 +476,3 @@ def test_the_page_says_what_each_choice_costs_in_this_table(browser: Browser) ->
             assert (f"{small:,} of {len(counts):,} " if small else f"All {len(counts):,} ") in shown[1]
         assert told in shown[1]
     assert page.index("<h2>Public file</h2>") < page.index('<details id="fine" class="advanced" open>')
-
-
-def test_fitted_levels_are_offered_for_no_sensitive_column_but_one_that_has_them(browser: Browser) -> None:
-    offered = 'name="ladder" value="fitted"'
-    assert offered in browser.page("/levels?attribute=age")
-    assert offered not in browser.page("/levels?attribute=disease")
-    browser.window.file.path.write_text(CONFIG.replace('role = "sensitive"', 'role = "sensitive"\nladder = "fitted"'))
-    assert offered in browser.until("/levels?attribute=disease", offered)

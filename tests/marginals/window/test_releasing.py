@@ -56,7 +56,7 @@ def test_a_release_alone_is_explored_where_nothing_can_be_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) -> None:
+def test_candidates_are_searched_compared_and_taken(browser: Browser) -> None:
     browser.search(k_link=60)
     browser.search(k_link=5)
     page = browser.page("/search")
@@ -74,9 +74,6 @@ def test_candidates_are_searched_compared_taken_and_dropped(browser: Browser) ->
     found = browser.window.candidates.all()[0]
     assert json.loads((found.folder / "found.json").read_text())["config"] == browser.window.file.text
     assert "sandbox" in browser.get("/search/1/report").headers["Content-Security-Policy"]
-    for number in (1, 2):
-        browser.post(f"/search/{number}/drop")
-    assert browser.window.candidates.all() == []
     assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
 
 

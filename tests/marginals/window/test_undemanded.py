@@ -77,7 +77,7 @@ class Walk:
 
     def send(self, data: st.DataObject) -> None:
         page = data.draw(st.sampled_from(["/table", "/policy", "/policy", "/search", "/levels", "/publish"]))
-        unwanted = re.compile(r"/(stop|publish.*|search|search/frontier|search/\d+/drop|levels.*|text|table/unit)$")
+        unwanted = re.compile(r"/(stop|publish.*|search|search/frontier|levels.*|text|table/unit)$")
         forms = [f for f in Form.all_of(self.page(page)) if not unwanted.search(f.action)]
         if not forms:
             return
