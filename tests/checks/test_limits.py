@@ -12,7 +12,7 @@ AGAIN = {
     "checks/diversity/test_criteria::test_the_verdict_on_each_class_is_that_of_the_definition": {
         "checks.diversity.criterion _MOST_BITS": 1
     },
-    "checks/maxent/test_branch_and_bound::test_the_verdict_does_not_hang_on_what_is_looked_at_first": {
+    "checks/maxent/test_maxent_diversity::test_the_verdict_does_not_hang_on_what_is_looked_at_first": {
         "checks.maxent.branch_and_bound _COMPLETE": 1
     },
     "checks/maxent/test_maxent_diversity::test_every_algorithm_agrees_with_brute_force": {
