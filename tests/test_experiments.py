@@ -1,13 +1,12 @@
 """The experiment scripts print the papers' tables, or say in one sentence why they cannot."""
 
 import csv
-import re
 from collections import Counter
 from pathlib import Path
 
 import papers_page
 import pytest
-from statements import STATEMENTS, TIMINGS
+from statements import STATEMENTS
 
 import forked
 from project import ROOT
@@ -122,20 +121,6 @@ def test_every_figure_of_a_statement_is_on_the_page_with_a_verdict() -> None:
     for part, (name, statements) in zip(stated, STATEMENTS.items()):
         judged = [line for line in part.splitlines() if line.endswith(("| yes |", "| no |")) and line.count("|") == 5]
         assert [line.split(" | ")[:2] for line in judged] == [[f"| {s.figure}", s.says] for s in statements], name
-
-
-def test_times_are_on_the_page_without_a_verdict() -> None:
-    """A time is another on each machine and in each version: a verdict on it is stale before somebody reads it."""
-    stated = papers_page.PAGE.read_text(encoding="utf-8")
-    lines = stated.splitlines()
-    for paper, timings in TIMINGS.items():
-        assert paper in STATEMENTS
-        for timing in timings:
-            (line,) = (line for line in lines if line.startswith(f"| {timing.figure} | {timing.says} | "))
-            assert line.endswith(". |")
-            assert timing.figure not in {statement.figure for statement in STATEMENTS[paper]}
-    judged = [line for line in lines if line.endswith(("| yes |", "| no |")) and line.count("|") == 5]
-    assert not [line for line in judged if re.search(r"\b(long|times|seconds)\b", line.split(" | ")[2])]
 
 
 def test_what_the_page_says_without_numbers_is_what_its_script_says() -> None:
