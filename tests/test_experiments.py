@@ -130,7 +130,7 @@ def test_what_the_page_says_without_numbers_is_what_its_script_says() -> None:
         assert papers_page.made_by(paper) in lines
         assert {f"| {entry.figure} | {entry.note} |" for entry in paper.entries} <= set(lines)
         folded = papers_page.folded(paper.name, sum(len(entry.tables) for entry in paper.entries))
-        assert set(folded.splitlines()) <= set(lines)
+        assert set(folded) <= set(lines)
 
 
 def test_a_no_that_nothing_explains_is_an_error(tmp_path: Path) -> None:
