@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan, prod
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.pairs import UNPUBLISHED
-from marginals.results import plain
+from marginals.results import Renewed, plain
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.accuracy import total_variation
@@ -120,7 +120,7 @@ class PairCompared:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Renewed):
     """Comparison of a release with its table. Not for publication.
 
     yardsticks: accuracy of other tables, by name. compared_pairs: pairs of attributes in their order, without those that are
@@ -134,6 +134,8 @@ class Comparison:
     release: Accuracy
     yardsticks: Mapping[str, Accuracy]
     compared_pairs: tuple[PairCompared, ...] = ()
+
+    _REPLACED: ClassVar = {"furthest_odds": "most_lost() lists the pairs by what is lost"}
 
     def __repr__(self) -> str:
         tables = f"{len(self.release.two_way.by_table)} two-way tables {self.release.two_way.mean:.3f}"
@@ -224,12 +226,6 @@ class Comparison:
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         return {**plain(self.release), "yardsticks": self.yardsticks, "pairs": self.most_lost()}
-
-    if not TYPE_CHECKING:  # types know the members that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = " any more: most_lost() lists the pairs by what is lost" if name == "furthest_odds" else ""
-            raise AttributeError(f"a Comparison has no {name!r}{instead}")
 
 
 _COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -55,6 +55,7 @@ from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
+from marginals.results import Renewed
 from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
@@ -256,7 +257,7 @@ class Minimality:
 
 
 @dataclass(frozen=True)
-class Attacks:
+class Attacks(Renewed):
     """The measures of one release, or of several together.
 
     left_out: why, by sensitive attribute. certain: by sensitive attribute. apart:
@@ -281,14 +282,10 @@ class Attacks:
     crossing: tuple[Crossing, ...] = ()
     codebook: Codebook = field(default_factory=Codebook, repr=False)
 
-    if not TYPE_CHECKING:  # types know the members that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = {
-                "compositions": "attack each folder, and all together",
-                "thresholds": "the smallest counts stand in the checks of marginals.verify",
-            }.get(name)
-            raise AttributeError(f"an Attacks has no {name!r}{f' any more: {instead}' if instead else ''}")
+    _REPLACED: ClassVar = {
+        "compositions": "attack each folder, and all together",
+        "thresholds": "the smallest counts stand in the checks of marginals.verify",
+    }
 
     @property
     def is_stopped(self) -> bool:

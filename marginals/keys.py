@@ -108,9 +108,10 @@ def keys_of(settings: type[Any]) -> dict[str, Key]:
 
 
 def check_settings(settings: Any) -> None:
-    """Raise InputError for a setting that its key does not take."""
-    for name, key in keys_of(type(settings)).items():
-        key.check(name, getattr(settings, name))
+    """Raise InputError for a setting that its key does not take; None is taken where it is the default."""
+    for of in fields(settings):
+        if (value := getattr(settings, of.name)) is not None or of.default is not None:
+            of.metadata.get("key", ANY).check(of.name, value)
 
 
 def is_number(value: object) -> bool:

@@ -1,5 +1,6 @@
 """Names for people: of levels, margins and the independences that a model assumes."""
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -14,6 +15,15 @@ from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy, Mask, vertice
 def number_of(count: int, one: str, many: str = "") -> str:
     """Return a number with its noun. many: the plural, where it takes more than an s."""
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
+
+
+def toml_key(name: str) -> str:
+    """A name as a key of TOML, in quotes if it needs them."""
+    return (
+        name
+        if re.fullmatch(r"[A-Za-z0-9_-]+", name)
+        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
+    )
 
 
 def column_name(attribute: str) -> str:

@@ -57,10 +57,6 @@ class PairsShown:
         """The kinds of the pairs that are listed, both ways round."""
         return {names: pair.kind for pair in self.pairs for names in (pair.names, pair.names[::-1])}
 
-    def of_kind(self, kind: str) -> tuple[ShownPair, ...]:
-        """The pairs of a kind that are listed."""
-        return tuple(pair for pair in self.pairs if pair.kind == kind)
-
     @property
     def description(self) -> str:
         """Numbers of pairs that are exact, supported and lost."""

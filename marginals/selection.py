@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 from warnings import warn
 
 import networkx as nx
@@ -22,6 +22,7 @@ from marginals.jobs import in_processes
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
+from marginals.results import Renewed
 from marginals.steward import by_reason, search_trace
 from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Table
@@ -79,11 +80,6 @@ class FrequencyTable:
         if columns:
             notes.append(f"Values that no row has are left out, and count no degrees of freedom: {columns}.")
         return cls(table, dtypes, dropped, tuple(notes))
-
-    @property
-    def domain(self) -> Domain:
-        """The attributes with their values."""
-        return self.counts.domain
 
     def values(self, attribute: str, codes: CodeArray) -> pd.Categorical:
         """Values of the frame for codes."""
@@ -186,13 +182,6 @@ def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
     return values
 
 
-def _edge_frame(selected: SelectedModel, adjusted: bool) -> pd.DataFrame:
-    order = selected.collection.domain.attributes.index
-    edges = sorted((tuple(sorted(edge, key=order)) for edge in selected.graph.edges), key=lambda e: [*map(order, e)])
-    lines = [_line(selected, (first, second), adjusted) for first, second in edges]
-    return pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
-
-
 _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "deviance": "float64",
     "df": "Int64",
@@ -255,16 +244,8 @@ Again = Callable[[ContingencyTable], SelectedModel]
 """The same search on other counts of the same attributes."""
 
 
-_TAKEN_OUT = {
-    "junction_tree": "model.junction_tree() is it",
-    "average": "bootstrap(100) says how sure each edge is",
-    "plot": "networkx.draw_networkx(selected.graph) draws it",
-    "to_release": "marginals.publish(table, marginals.Policy(base='none', must_publish=[{'a': 0, 'b': 0}])) demands cliques",
-}
-
-
 @dataclass(frozen=True, eq=False)
-class Selection(SelectedModel):
+class Selection(SelectedModel, Renewed):
     """A decomposable graphical model of a table.
 
     rows: the counts. reselect: repeats the selection on other counts.
@@ -278,11 +259,12 @@ class Selection(SelectedModel):
     rows: FrequencyTable
     reselect: Again
 
-    if not TYPE_CHECKING:  # types know the methods that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
-            raise AttributeError(f"a Selection has no {name!r}{instead}")
+    _REPLACED: ClassVar = {
+        "junction_tree": "model.junction_tree() is it",
+        "average": "bootstrap(100) says how sure each edge is",
+        "plot": "networkx.draw_networkx(selected.graph) draws it",
+        "to_release": "marginals.publish(table, marginals.Policy(must_publish=[{'a': 0, 'b': 0}])) demands cliques",
+    }
 
     def __repr__(self) -> str:
         distance = "how far from the best is not known"
@@ -298,7 +280,7 @@ class Selection(SelectedModel):
     @property
     def domain(self) -> Domain:
         """The attributes with their values."""
-        return self.rows.domain
+        return self.rows.counts.domain
 
     @property
     def binding(self) -> Mapping[str, tuple[str, ...]]:
@@ -328,7 +310,10 @@ class Selection(SelectedModel):
         the cells with rows; p. p uses adjusted degrees of freedom if the search did. The p-values are too small, because the
         same rows selected the model, and because many edges are tested.
         """
-        return _edge_frame(self, self.problem.cube.parameters is occupied)
+        order, adjusted = self.domain.attributes.index, self.problem.cube.parameters is occupied
+        edges = sorted((tuple(sorted(edge, key=order)) for edge in self.graph.edges), key=lambda e: [*map(order, e)])
+        lines = [_line(self, (first, second), adjusted) for first, second in edges]
+        return pd.DataFrame(lines, columns=list(_COLUMNS)).astype({c: kind for c, kind in _COLUMNS.items() if kind})
 
     def independences(self) -> tuple[str, ...]:
         """The conditional independences that the model assumes, in words; together they are the whole model."""
@@ -473,7 +458,7 @@ def select(
         require_function(constraint, "constraint", "a function of cliques, lambda cliques: True")
     require(parameters, str, "parameters", '"nominal" or "adjusted"')
     rows = _noted(counted(data, counts))
-    domain = rows.domain
+    domain = rows.counts.domain
     limits = Limits(
         _groups(required, "required", domain),
         _groups(forbidden, "forbidden", domain),
@@ -503,7 +488,7 @@ def fit_model(data: Any, model: Any, counts: str | None = None) -> Selection:
     1
     """
     rows = _noted(counted(data, counts))
-    cliques = _groups(_cliques_of(model), "the model", rows.domain)
+    cliques = _groups(_cliques_of(model), "the model", rows.counts.domain)
     try:
         return _selection(rows, partial(fitted, cliques=cliques))
     except NotDecomposableError as error:

@@ -20,6 +20,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
 from marginals.ledger import Waiting
 from marginals.output import OutputFile, keep_apart, require_place
+from marginals.results import Renewed
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 
@@ -86,27 +87,22 @@ class StewardFile:
     reads: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        path = self.path
+        path, problem = self.path, ""
         with refusals(path):
             keep_apart(path, self.reads)
             place, release = resolved(path), resolved(self.release)
             if place.is_relative_to(release):
-                raise InputError(
-                    f"{path} lies in the release {self.release}, all of which is published; choose another"
-                )
-            if path.is_dir():
-                raise InputError(f"{path} is a folder; name a file")
-            if path.exists() and not path.is_file():
-                raise InputError(
-                    f"{path} is a device or pipe; the page is kept, for you alone: name a file (--steward FILE)"
-                )
-            if MARK.encode() not in _head(path, MARK.encode()):
-                raise InputError(
-                    f"{path} is there already, and is no steward's page; name another file (--steward FILE)"
-                )
-            if path.is_file() or not path.exists():
-                is_made = place.parent == release.parent
-                require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
+                problem = f"lies in the release {self.release}, all of which is published; choose another"
+            elif path.is_dir():
+                problem = "is a folder; name a file"
+            elif path.exists() and not path.is_file():
+                problem = "is a device or pipe; the page is kept, for you alone: name a file (--steward FILE)"
+            elif MARK.encode() not in _head(path, MARK.encode()):
+                problem = "is there already, and is no steward's page; name another file (--steward FILE)"
+            if problem:
+                raise InputError(f"{path} {problem}")
+            is_made = place.parent == release.parent
+            require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
 
     @property
     def is_of_another_release(self) -> bool:
@@ -164,10 +160,9 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
     from scipy.special import chdtrc
 
     steps = search.steps or (Step(_NO_STEP, search.kl_divergence, search.kl_divergence, parameters=0),)
-    frame = pd.DataFrame({"move": pd.Series([step.move for step in steps], dtype=object)})
-    frame["before"] = pd.Series([step.before for step in steps], dtype=float)
-    frame["after"] = pd.Series([step.after for step in steps], dtype=float)
-    frame["gain"] = pd.Series([_gain(step, objective) for step in steps], dtype=float)
+    columns = {"move": object, "before": float, "after": float, "gain": float}
+    lines = [(step.move, step.before, step.after, _gain(step, objective)) for step in steps]
+    frame = pd.DataFrame(lines, columns=[*columns]).astype(columns)
     if objective == KL:
         frame["criterion"] = frame["after"]
     else:  # backwards from the value at the end
@@ -254,14 +249,8 @@ class WantedTable:
     PLAIN: ClassVar = ("attributes", "weight", "margin", "kl_divergence", "would_pass", "obstacle")
 
 
-_REPLACED = {
-    "beside": "further has the further tables",
-    "suggestions": "comparison.most_lost() lists the pairs to want",
-}
-
-
 @dataclass(frozen=True, eq=False)
-class StewardReport:
+class StewardReport(Renewed):
     """Utility measures and search results that need the source table. Not for publication.
 
     - kl_divergence: nats from the data to the maximum-entropy distribution of the release. kl_suppressed: to that of the
@@ -316,11 +305,10 @@ class StewardReport:
         """Price of a free parameter in the search, in nats; 0 if it used the divergence alone, or a score."""
         return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
 
-    if not TYPE_CHECKING:  # types know the members that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = f" any more: {_REPLACED[name]}" if name in _REPLACED else ""
-            raise AttributeError(f"a StewardReport has no {name!r}{instead}")
+    _REPLACED: ClassVar = {
+        "beside": "further has the further tables",
+        "suggestions": "comparison.most_lost() lists the pairs to want",
+    }
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

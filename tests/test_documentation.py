@@ -26,12 +26,13 @@ from command_line import main
 from marginals.example import release
 from models import Collection
 from project import ROOT
+from public_names import public_names
 from running_pages import NOT_PRIVATE, is_shown, run_page
 from shared_folder import copy_shared
 
 DOCS = ROOT / "docs"
 DOORS = (marginals, marginals.auditing, marginals.recoding, marginals.risk)
-PUBLIC = {f"{door.__name__}.{name}": getattr(door, name) for door in DOORS for name in door.__all__}
+PUBLIC = {f"{door.__name__}.{name}": getattr(door, name) for door in DOORS for name in public_names(door)}
 CLASSES = {name: value for name, value in PUBLIC.items() if inspect.isclass(value)}
 
 

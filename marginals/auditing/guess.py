@@ -38,6 +38,7 @@ from marginals.auditing.spec import (
 from marginals.errors import InputError
 from marginals.files import DESCRIPTOR, resolved
 from marginals.label_sums import BLANK, TOTALS, Hints, LabelReading, is_sum, read_labels
+from marginals.names import toml_key
 from marginals.tables.intervals import interval, pieces_of
 from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
@@ -68,17 +69,17 @@ class GuessedSpec:
         yield '\n[markers]          # texts of suppressed cells: [least, largest], "unknown" or "zero"'
         for text, ends in self.spec.markers.items():
             meaning = '"unknown"' if ends == UNKNOWN else json.dumps(list(ends))
-            yield f"{_key(text)} = {meaning}  # {self.why[f'markers.{text}'][0]}"
+            yield f"{toml_key(text)} = {meaning}  # {self.why[f'markers.{text}'][0]}"
         for name, attribute in self.spec.attributes.items():
-            yield f"\n[attributes.{_key(name)}]"
+            yield f"\n[attributes.{toml_key(name)}]"
             yield from (f"# {why}" for why in self.why.get(f"attributes.{name}", ()))
             yield from _toml({"totals": attribute.totals or (), "others": attribute.others})
             if attribute.groups:
-                yield f"[attributes.{_key(name)}.groups]"
+                yield f"[attributes.{toml_key(name)}.groups]"
                 yield from _toml(attribute.groups)
         for path, table in self.spec.tables.items():
             seen = path.name if self.folder is None else Path(os.path.relpath(path, self.folder)).as_posix()
-            yield f"\n[tables.{_key(seen)}]"
+            yield f"\n[tables.{toml_key(seen)}]"
             yield from (f"# {why}" for why in self.why.get(path, ()))
             yield from _toml({key: value for key in _TABLE_KEYS if (value := getattr(table, key))})
             yield 'people = "everybody"   # whom it counts: tables of other people are not combined with it'
@@ -97,11 +98,7 @@ _TABLE_KEYS = ("attributes", "count", "across", "ignore", "withheld", "without",
 def _toml(values: Mapping[str, object]) -> Iterator[str]:
     for key, value in values.items():
         inner = ", ".join(_toml(value)) if isinstance(value, Mapping) else ""
-        yield f"{_key(key)} = " + (f"{{ {inner} }}" if inner else json.dumps(value, ensure_ascii=False))
-
-
-def _key(text: str) -> str:
-    return text if re.fullmatch(r"[A-Za-z0-9_-]+", text) else json.dumps(text, ensure_ascii=False)
+        yield f"{toml_key(key)} = " + (f"{{ {inner} }}" if inner else json.dumps(value, ensure_ascii=False))
 
 
 def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpec:

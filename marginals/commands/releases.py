@@ -28,7 +28,7 @@ from marginals.commands.options import (
     print_sentences,
     progress_bars,
 )
-from marginals.deadline import PHASES, end_timer, stopped_after, within
+from marginals.deadline import PHASES, SEARCH_CLOCK, end_timer, stopped_after, within
 from marginals.errors import BundleError, InputError
 from marginals.files import resolved
 from marginals.messages import printable
@@ -73,8 +73,7 @@ if TYPE_CHECKING:
 @ends_within(
     None,
     "Time limit for all that comes before the last verification, which is never cut; replaces search.time_limit. Half of "
-    "the time left after reading and the base table goes to the search. [default: search.time_limit for the search, twice "
-    "as much for all]",
+    "the time left after reading and the base table goes to the search. [default: twice search.time_limit, 10 at least]",
     in_phases=True,
 )
 @VERBOSE
@@ -117,10 +116,12 @@ def publish(
             if not as_json:
                 print_lines(_before_searching(configured, table, config, ledger, page, out), err=True)
             PHASES.begin("preparation")
-            return table, marginals.publish(table, configured.policy, progress, configured.imprint, deadline, ledger)
+            policy = replace(configured.policy, time_limit=min(limit, whole.left / 2))
+            return table, marginals.publish(table, policy, progress, configured.imprint, deadline, ledger)
 
         limit = configured.policy.time_limit
-        seconds = max(_TIMES * limit, _LEAST_SECONDS) if deadline.at == inf else None
+        whole = Deadline.after(max(_TIMES * limit, _LEAST_SECONDS), SEARCH_CLOCK)
+        seconds = whole.left if deadline.at == inf else None
         table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
     from marginals.say.table import kept_out_by_role, whose_lines
 
@@ -160,7 +161,7 @@ _TIMES, _LEAST_SECONDS = 2, 10.0
 
 _OVER = (
     "search.time_limit is {limit:g} seconds, and what comes before the last verification may take twice as much; that "
-    "was over during the {{phase}}, so nothing was written; set it higher, or give --seconds"
+    'was over during the {{phase}}, so nothing was written; set it higher, or write role = "ignored" for some columns'
 )
 
 

@@ -4,7 +4,6 @@ It quotes no value of the table, but for those that stand for none.
 """
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -35,7 +34,7 @@ from marginals.config.vocabulary import harmless_values, meaning_of
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few, share_in_words
-from marginals.names import column_name
+from marginals.names import column_name, toml_key
 from marginals.publishing.harmful import bounded_values, known_values
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
@@ -59,10 +58,6 @@ _FEWEST_TO_CHOOSE = 3
 
 def _comments(text: str) -> str:
     return "".join(f"{line}\n" for line in wrap(one_line(text), 118, initial_indent="# ", subsequent_indent="# "))
-
-
-def _key(name: str) -> str:
-    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
 def _number(width: int | Decimal) -> str:
@@ -262,7 +257,7 @@ class InitialConfig:
         )
 
     def _column(self, name: str, guess: Guess) -> str:
-        key, meanings = _key(name), guess.labels.values if guess.role.is_used else {}
+        key, meanings = toml_key(name), guess.labels.values if guess.role.is_used else {}
         notes = {**_NOTES, "marks": f"these stand for no value: {one_line(self.guessed.facts[name].marks.why)}"}
         settings = {key: value for key, value in guess.settings.items() if key != "marks" or guess.role.is_used}
         description = f"description = {quoted(guess.labels.description)}"
@@ -338,7 +333,7 @@ class InitialConfig:
             others = f"; {more:,} more such pairs are not listed" if more > 0 else ""
             text = "\n" + _comments(f"{_IMPOSSIBLE}{others}.")
         for pair in pairs[:_MOST_IMPOSSIBLE_PAIRS]:
-            labels = "".join(f"{_key(name)} = {_list([quoted(label)])}\n" for name, label in pair.items())
+            labels = "".join(f"{toml_key(name)} = {_list([quoted(label)])}\n" for name, label in pair.items())
             text += f"[[data.impossible]]\n{labels}confirmed = false\n"
         return text
 

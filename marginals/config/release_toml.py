@@ -275,15 +275,19 @@ def read_config(path: str | Path) -> Config:
     ('people.csv', 5)
     """
     path = path_of(path)
+    return config_of(path, config_text(path, str(path)))
+
+
+def config_text(path: Path, name: str) -> str:
+    """Return the text of a config file. name: what errors call it. Raises InputError."""
     try:
-        text = bounded_content(path, _MOST_BYTES).decode("utf-8")
+        return bounded_content(path, _MOST_BYTES).decode("utf-8")
     except FileNotFoundError:
-        raise InputError(f"there is no config file {path}") from None
+        raise InputError(f"there is no config file {name}") from None
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
+        raise InputError(f"{name} cannot be read: {system_reason(error)}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path} cannot be read as UTF-8 text") from None
-    return config_of(path, text)
+        raise InputError(f"{name} cannot be read as UTF-8 text") from None
 
 
 def config_of(path: Path, text: str) -> Config:

@@ -21,11 +21,6 @@ from models.deadline import NEVER
 from models.installed import name_of
 from models.search.doors import GivenStrategy
 
-COLUMNS = (
-    *("k", "diversity", "strategy", "kl_divergence", "value", "gap"),
-    *("optimal", "margins", "base", "least", "seconds", "reason"),
-)
-
 
 def frontier(
     table: Table,
@@ -76,11 +71,12 @@ def frontier(
         _ = row_policy.requirements_of(table)  # refuses what makes no sense
         rows.append(row_policy)
     frame = pd.DataFrame(in_processes(jobs, partial(_best_release, table), rows))
-    frame["least"] = [
+    least_values = [
         np.fmin.reduce(frame.value[(frame.k >= line.k) & (frame.diversity == line.diversity)].to_numpy())
         for line in frame.itertuples()
     ]
-    return frame[list(COLUMNS)]
+    frame.insert(list(frame).index("seconds"), "least", least_values)
+    return frame
 
 
 def _best_release(table: Table, policy: Policy) -> dict[str, Any]:

@@ -3,8 +3,6 @@
 Values of the table are counted and not named.
 """
 
-import json
-import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
@@ -17,7 +15,7 @@ from checks.requirements import Requirements
 from marginals.criteria import criterion_reached
 from marginals.errors import NothingPublishableError
 from marginals.messages import few
-from marginals.names import level_name, margin_in_words, number_of
+from marginals.names import level_name, margin_in_words, number_of, toml_key
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
@@ -31,14 +29,12 @@ _TRIED = 400
 _LISTED = 100_000
 """Coarser margins among which those nearest to a margin are looked for."""
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
 
 
 def as_written(margin: Mapping[str, int]) -> str:
     """A margin as a config has it: `{ age = 1, sex = 0 }`."""
-    keys = {a: a if _BARE_KEY.fullmatch(a) else json.dumps(a, ensure_ascii=False) for a in margin}
-    return f"{{ {', '.join(f'{keys[attribute]} = {level}' for attribute, level in margin.items())} }}"
+    return f"{{ {', '.join(f'{toml_key(attribute)} = {level}' for attribute, level in margin.items())} }}"
 
 
 @dataclass(frozen=True, eq=False)

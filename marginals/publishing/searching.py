@@ -85,10 +85,6 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
 
 
 def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
-    """The minimal base that is best by the objective.
-
-    Raises NothingPublishableError if there is none, InputError if there are too many ways to generalize.
-    """
     table, requirements, problem = wish.table, wish.requirements, wish.free
     parts, levels_of_sensitive = _parts(table, requirements), sensitive_levels(table, requirements)
 
@@ -183,15 +179,12 @@ def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) ->
         question = Question(Collection.of(table.cube, cliques), table.sensitive, FULL.until(deadline))
         for claim in prepared.requirements.register_claims:
             name = claim.about
-            unknown = name not in table.public and table.domain.hierarchy(name).height > 1
-            if claim.diversity.about_base_values and unknown:
-                masks = showing(table.domain, cliques, name)
-                if not is_chain(table.domain, masks, name):
-                    findings.append(
-                        undecided(claim, f"{claim.diversity} is about base values, which are not published")
-                    )
-                    continue
-            findings.append(answer(claim, question))
+            has_hidden_values = name not in table.public and table.domain.hierarchy(name).height > 1
+            forms_chain = is_chain(table.domain, showing(table.domain, cliques, name), name)
+            if claim.diversity.about_base_values and has_hidden_values and not forms_chain:
+                findings.append(undecided(claim, f"{claim.diversity} is about base values, which are not published"))
+            else:
+                findings.append(answer(claim, question))
     return findings
 
 
@@ -199,23 +192,21 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     """Search as a policy demands, also for safety from readers with a register if it demands that.
 
     If counts refuse a result that a fit allowed, the search is repeated in half of the time, with fewer tables for each
-    sensitive attribute. With a single table the published files decide. Raises the errors of `_searched`.
+    sensitive attribute. With a single table the published files decide. Raises NothingPublishableError if nothing satisfies
+    the policy, InputError if it does not fit the table.
     """
-    policy = prepared.policy
+    domain, policy = prepared.table.domain, prepared.policy
     allowed = PrivacyConstraint(prepared.table.cube, _of_core(prepared.requirements), policy.max_sensitive_margins)
-    search = _searched(prepared, allowed, None, deadline, progress)
-    findings = attested(prepared, search.result.cliques, deadline)
-    while not all(finding.holds for finding in findings):
-        masks = search.result.cliques
-        level_masks = {name: prepared.table.domain.mask({name: 0}) for name in prepared.requirements.sensitive}
-        most = max((sum(bool(mask & level_mask) for mask in masks) for level_mask in level_masks.values()), default=0)
-        if most <= 1:
-            break
+    search = None
+    while True:
+        search = _searched(prepared, allowed, search, deadline, progress)
+        masks, findings = search.result.cliques, attested(prepared, search.result.cliques, deadline)
+        level_masks = [domain.mask({name: 0}) for name in prepared.requirements.sensitive]
+        most = max((sum(bool(mask & level_mask) for mask in masks) for level_mask in level_masks), default=0)
+        if most <= 1 or all(finding.holds for finding in findings):
+            return replace(search, register=tuple(findings))
         policy = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
         prepared, allowed = replace(prepared, policy=policy), allowed.with_at_most(most - 1)
-        search = _searched(prepared, allowed, search, deadline, progress)
-        findings = attested(prepared, search.result.cliques, deadline)
-    return replace(search, register=tuple(findings))
 
 
 def _of_core(requirements: Requirements) -> Requirements:
@@ -229,11 +220,7 @@ def _of_core(requirements: Requirements) -> Requirements:
 def _searched(
     prepared: Prepared, allowed: PrivacyConstraint, earlier: Search | None, deadline: Deadline, progress: Progress
 ) -> Search:
-    """Search once. earlier: a search for more tables, with the same base tables.
-
-    Half of the time left is for the search. Beside earlier releases everything that they leave is shown if that is allowed.
-    Raises NothingPublishableError if nothing satisfies the policy, InputError if it does not fit the table.
-    """
+    """Search once, in half of the time left. earlier: a search for more tables, with the same base tables."""
     table, policy, requirements, series = prepared.table, prepared.policy, prepared.requirements, prepared.series
     _ = weighed(table.cube, policy.analyses)  # refuses unknown attributes before anything takes time
     is_for_all = deadline.at < inf

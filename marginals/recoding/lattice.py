@@ -292,6 +292,8 @@ def minimal_levels(
     cube: DataCube, attributes: tuple[str, ...], passes: Callable[[Margin], bool], progress: Progress = no_progress
 ) -> list[Margin]:
     """Return all levels of some attributes that pass and below which no others do. `passes`: monotone."""
+    if not attributes:  # one table, of the sensitive attributes
+        return [Margin({})] if passes(Margin({})) else []
     return _settled(cube, attributes, passes, progress).minimal(attributes)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 from warnings import warn
 
 import numpy as np
@@ -42,6 +42,7 @@ from marginals.errors import AssumptionWarning, InputError
 from marginals.estimates import MOST_ROWS, Attributes, assumption
 from marginals.named_rules import NamedRule, rules_of
 from marginals.published_values import known_attribute, meanings
+from marginals.results import Renewed
 from marginals.tables.intervals import numbers_at
 from models.deadline import Deadline
 from models.graphs.basis import Basis
@@ -143,7 +144,7 @@ def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class Release(Renewed):
     """Marginals that are published together, ready to be analysed.
 
     published: the content of its bundle. The examples of the methods ask `marginals.example.release`, of 48 people.
@@ -166,11 +167,7 @@ class Release:
     published: BundleContent
     _written: WrittenBundle | None = field(default=None, repr=False)
 
-    if not TYPE_CHECKING:  # types know the methods that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = f" any more: {_TAKEN_OUT[name]}" if name in _TAKEN_OUT else ""
-            raise AttributeError(f"a Release has no {name!r}{instead}")
+    _REPLACED: ClassVar = _TAKEN_OUT
 
     def __repr__(self) -> str:
         number = self.published.information

@@ -108,7 +108,7 @@ class Attribute(Settings):
     hierarchy: Hierarchy | None = setting(
         None,
         Key(
-            lambda value: value is None or isinstance(value, Hierarchy),
+            lambda value: isinstance(value, Hierarchy),
             "be a hierarchy, not its file, which marginals.read_hierarchy(file) reads",
         ),
     )
@@ -163,10 +163,8 @@ class Attribute(Settings):
     apart: tuple[int, ...] | tuple[Decimal, ...] = setting(
         (), Key(are(is_finite), "be a list of finite numbers such as [40]")
     )
-    marks: tuple[str, ...] | None = setting(
-        None, Key(lambda marks: marks is None or are(is_text)(marks), 'be a list of texts such as ["99", "Refused"]')
-    )
-    one_spelling: bool | None = setting(None, Key(lambda one: one is None or FLAG.takes(one), FLAG.must))
+    marks: tuple[str, ...] | None = setting(None, Key(are(is_text), 'be a list of texts such as ["99", "Refused"]'))
+    one_spelling: bool | None = setting(None, FLAG)
     harmless: tuple[str, ...] = setting((), Key(are(is_text), 'be a list of labels such as ["negative"]'))
     at_most: Mapping[str, Fraction] = setting(
         {},

@@ -60,10 +60,10 @@ _UNREAD = {
 """Classes of values that engines read differently, and what messages call them."""
 
 
-def _texts(values: Iterable[Any], where: str, *kinds: type) -> Values:
+def _texts(values: Any, where: str, *kinds: type) -> Values:
     """Texts of distinct values of these kinds, and None. Raises InputError for values that engines read differently."""
     try:
-        values = list(values)
+        values = values.to_pylist() if hasattr(values, "to_pylist") else list(values)  # Arrow's list is faster
         texts = [*map(text_of, values), None]
     except (ArithmeticError, ValueError):
         raise InputError(
@@ -329,10 +329,11 @@ def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
         raise _unread(where, held) from None
     values = encoded.dictionary
     try:
-        pa.scalar(0, values.type).as_py() if pa.types.is_timestamp(values.type) else None
+        if pa.types.is_timestamp(values.type):
+            pa.scalar(0, values.type).as_py()
     except (LookupError, ValueError):
         raise _unread(where, "times in a zone that is not known") from None
     # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
-    scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else (v.as_py() for v in values)
+    scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values
     texts = _texts(scalars, where)
     return numbers_of(encoded.indices).astype(smallest_code_dtype(len(texts))), texts

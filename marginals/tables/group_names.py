@@ -114,16 +114,6 @@ class GroupNaming:
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
         return cls(name, hierarchy, start, missing, scale, listing)
 
-    @classmethod
-    def over(cls, name: str, attribute: Attribute, ladder: Hierarchy, *, is_observed: bool = False) -> "GroupNaming":
-        """Rules for an attribute whose levels were fitted already."""
-        values = ladder.labels[0]
-        hierarchy = attribute.hierarchy_of(values)
-        if hierarchy.size(0) > len(values):
-            codes = [code for value in values if (code := hierarchy.code(value, 0)) is not None]
-            hierarchy = hierarchy.restricted_to(codes)
-        return cls.of(name, attribute, hierarchy, is_observed=is_observed)
-
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
         """Return the names of a ladder whose base values have these counts. least: rows below which none may follow."""
         return _Namer(self, ladder, finest, counts, least).named()
@@ -379,9 +369,10 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
         return None
     if attribute.hierarchy is not None:
         return whole_numbers(labels)
+    if (scale := round_numbers(labels) or whole_numbers(labels)) is not None:
+        return scale
     ordered = in_natural_order(labels)
-    scale = round_numbers(labels) or whole_numbers(labels)
-    return scale or (None if ordered is None else in_given_order(labels, ordered))
+    return None if ordered is None else in_given_order(labels, ordered)
 
 
 def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:

@@ -86,8 +86,8 @@ def _sides(names: GroupNaming, inside: BoolArray) -> list[IndexArray]:
         if names.missing is not None:
             alike = [n for n, side in enumerate(sides) if len(side) and inside[side[0]] == inside[names.missing]]
             sides.append(np.zeros(0, dtype=np.intp))
-            own = alike[-1] if alike else -1
-            sides[own] = np.append(sides[own], names.missing)
+            last = alike[-1] if alike else -1
+            sides[last] = np.append(sides[last], names.missing)
     return [np.sort(side) for side in sides if len(side)]
 
 

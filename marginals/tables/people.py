@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError, TooLittleMemoryError
-from marginals.keys import Key, are, check_settings, is_text, setting
+from marginals.keys import Key, are, check_settings, is_text, one_of, setting
 from marginals.messages import few
 from marginals.tables.attribute import Attribute, Role, words_in_order, words_of
 from marginals.tables.distinct_rows import (
@@ -195,27 +195,15 @@ class Unit:
     person: Person = setting(
         None,
         Key(
-            lambda names: (
-                names is None or is_text(names) or (are(is_text)(names) and 0 < len(set(names)) == len(names))
-            ),
+            lambda names: is_text(names) or (are(is_text)(names) and 0 < len(set(names)) == len(names)),
             'name the column that says whose row it is, or several as in ["household", "member"]',
         ),
     )
-    one_row: str | None = setting(
-        None,
-        Key(
-            lambda row: row is None or (isinstance(row, str) and row in ONE_ROW),
-            f"be {' or '.join(map(json.dumps, ONE_ROW))}",
-        ),
-    )
+    one_row: str | None = setting(None, one_of(ONE_ROW))
     rows_per_person: RowsPerPerson = setting(
         None,
         Key(
-            lambda most: (
-                most is None
-                or (isinstance(most, str) and most == ANY)
-                or (type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON)
-            ),
+            lambda most: most == ANY if is_text(most) else type(most) is int and 1 <= most <= MOST_ROWS_OF_A_PERSON,
             f'be a whole number from 1 to {MOST_ROWS_OF_A_PERSON:,}, or "{ANY}" where rows are what is counted',
         ),
     )

@@ -48,7 +48,7 @@ class Scale:
     """Values in their order. `order`: their codes, lowest first. `ends`: the lower and upper end of each.
 
     `wording`: None where stretches are named after their values. `is_gapless`: whether the values between the ends were
-    fixed without the rows, so that the name of a stretch does not tell that a value occurs.
+    fixed without the rows, so that no name tells that a value occurs.
     """
 
     order: IndexArray

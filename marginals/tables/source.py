@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -91,6 +91,9 @@ if TYPE_CHECKING:
 Ladder = Callable[[Hierarchy], Hierarchy]
 """Function that puts levels of another release above the base values of a hierarchy."""
 
+Rules: TypeAlias = GroupNaming | KeptNames | None
+"""Rules for the names of a column's groups; None where no levels are fitted."""
+
 
 @dataclass(frozen=True, eq=False)
 class Reading:
@@ -145,14 +148,19 @@ class Reading:
 
     def counted(self, rows: DistinctRows) -> Table:
         """Count distinct rows whose values are known."""
-        domain, codes, complete = self.coded(rows)
+        domain, codes, complete, naming = self.coded(rows)
         counts = rows.counts if complete.all() else rows.counts[complete]
         table = ContingencyTable.from_cells(domain, dict.fromkeys(self.attributes, 0), codes, counts)
         lacking = {column: int(rows.counts[~has].sum()) for column, has in self.present(rows).items()}
-        return self._table(table, int(rows.counts.sum() - counts.sum()), lacking)
+        return self._table(table, int(rows.counts.sum() - counts.sum()), lacking, naming)
 
     def _table(
-        self, counts: ContingencyTable, dropped: int, lacking: Mapping[str, int], rest: OutOfCoreCounts | None = None
+        self,
+        counts: ContingencyTable,
+        dropped: int,
+        lacking: Mapping[str, int],
+        naming: dict[str, Rules],
+        rest: OutOfCoreCounts | None = None,
     ) -> Table:
         columns = self.attributes.items()
         read = {
@@ -167,7 +175,7 @@ class Reading:
             missing_in=where_some(lacking),
             codebook=Codebook.of(self.attributes),
             ladders=self._ladders,
-            naming=self._naming(counts.domain),
+            naming={column: rules for column, rules in naming.items() if rules is not None},
             fitted=frozenset(c for c, a in columns if a.is_fitted),
             counts_missing=frozenset(c for c, a in columns if a.counts_missing),
             harm={c: a.harm for c, a in columns if a.harm != Harm()},
@@ -181,7 +189,7 @@ class Reading:
 
     def counted_part(self, rows: DistinctRows, where: RowChoice) -> Table:
         """Count some of the distinct rows, to which levels are fitted, with the table of all."""
-        domain, codes, complete = self.coded(rows)
+        domain, codes, complete, _ = self.coded(rows)
         values = where.values(domain)
         for column in values:
             if self.roles[column] is not Role.QUASI_IDENTIFIER:
@@ -198,19 +206,20 @@ class Reading:
         part = self.counted(rows.taken(counts))
         return replace(part, missing=everybody.missing, missing_in=everybody.missing_in, part=PartOf(where, everybody))
 
-    def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray]:
-        """Return the domain, the base codes of the rows that lack no value, and which rows these are."""
+    def coded(self, rows: DistinctRows) -> tuple[Domain, dict[str, CodeArray], BoolArray, dict[str, Rules]]:
+        """Return the domain, the base codes of the rows that lack no value, which rows these are, and rules for names."""
         values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
         complete = self.complete(rows)
         is_complete = bool(complete.all())
         counts = rows.counts if is_complete else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
+        naming: dict[str, Rules] = {}
         counted: dict[str, CountArray] = {}
         for column in self.attributes:
             codes = rows.codes[column] if is_complete else rows.codes[column][complete]
             sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
-            hierarchies[column], recoding = self._recoding(column, values[column], sizes)
+            hierarchies[column], recoding, naming[column] = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
             base_codes[column], counted[column] = narrow[codes], sizes
         by_likeness = {}
@@ -224,9 +233,9 @@ class Reading:
                 alike = profiles((hierarchies[column], base_codes[column]), others, counts)
             except InputError as error:
                 raise InputError(f"column {column!r} of {self.source.name}: {error}") from None
-            by_likeness[column], _ = self._recoding(column, values[column], counted[column], alike)
+            by_likeness[column], _, _ = self._recoding(column, values[column], counted[column], alike)
         hierarchies |= by_likeness
-        return Domain.of(hierarchies), base_codes, complete
+        return Domain.of(hierarchies), base_codes, complete, naming
 
     def complete(self, rows: DistinctRows) -> BoolArray:
         """Return which rows lack no value: shape (rows,)."""
@@ -251,11 +260,11 @@ class Reading:
         lacking = {column: int(coded.counts[column][codes < 0].sum()) for column, codes in value_codes.items()}
         complete = not any(lacking.values())
         counts = coded.counts if complete else kept_counts(coded, value_codes)
-        hierarchies, recodings = {}, {}
+        hierarchies, recodings, naming = {}, {}, {}
         for column, texts in texts_of.items():
             kept_sizes = np.zeros(len(texts), dtype=np.int64)
             kept_sizes[: len(counts[column])] = counts[column]
-            hierarchies[column], recodings[column] = reading._recoding(column, texts, kept_sizes)
+            hierarchies[column], recodings[column], naming[column] = reading._recoding(column, texts, kept_sizes)
         domain = Domain.of(hierarchies)
         singles = {}
         for column, recoding in recodings.items():
@@ -268,7 +277,7 @@ class Reading:
         out_of_core = OutOfCoreCounts(coded, domain, recodings, tuple(singles.values()), finest, limit, complete)
         rows = int(next(iter(coded.counts.values())).sum())
         table = out_of_core.table(finest) if out_of_core.fits else next(iter(singles.values()))
-        return reading._table(table, rows - out_of_core.total, lacking, out_of_core)
+        return reading._table(table, rows - out_of_core.total, lacking, naming, out_of_core)
 
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
@@ -283,19 +292,6 @@ class Reading:
         is_apart = attribute.role is Role.SENSITIVE and attribute.counts_missing
         return attribute.ladder != "alike" and column not in self.part and not is_apart
 
-    def _naming(self, domain: Domain) -> dict[str, GroupNaming | KeptNames]:
-        naming: dict[str, GroupNaming | KeptNames] = {}
-        for column, attribute in self.attributes.items():
-            if column in self.ladders:
-                naming[column] = KeptNames()
-            elif attribute.is_fitted and is_in_groups(attribute):
-                bands = Hierarchy.flat(domain.hierarchy(column).labels[0])
-                naming[column] = GroupNaming.of(column, attribute, bands, start=0, is_observed=self.observed)
-            elif attribute.is_fitted:
-                ladder = domain.hierarchy(column)
-                naming[column] = GroupNaming.over(column, attribute, ladder, is_observed=self.observed)
-        return naming
-
     @property
     def _by_likeness(self) -> list[str]:
         return [name for name, a in self.attributes.items() if a.ladder == "alike" and name not in self.ladders]
@@ -308,8 +304,11 @@ class Reading:
 
     def _recoding(
         self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
-    ) -> tuple[Hierarchy, Recoding]:
-        """Hierarchy of a column, and the base code of each value with rows, else -1. alike: tables to fit levels by."""
+    ) -> tuple[Hierarchy, Recoding, Rules]:
+        """Return a column's hierarchy, the base code of each value with rows, else -1, and rules for names.
+
+        alike: tables to fit levels by.
+        """
         attribute, where = self.attributes[column], f"column {column!r} of {self.source.name}"
         occurring, numbers = sizes > 0, self.numbers[column]
         if not occurring.any():
@@ -333,29 +332,33 @@ class Reading:
             hierarchy, codes = hierarchy.restricted_to(codes), np.unique(codes, return_inverse=True)[1].tolist()
         recoding = np.full(len(texts), -1, dtype=np.intp)
         recoding[occurring] = codes
+        naming: Rules = None
         if column in self.ladders:
-            hierarchy = self.ladders[column](hierarchy)
-        elif attribute.is_fitted and attribute.first_merged < hierarchy.height:  # not of missing values alone
-            rows = np.zeros(hierarchy.size(0), dtype=np.int64)
-            np.add.at(rows, codes, sizes[occurring])
-            hierarchy = self._fitted_ladder(column, hierarchy, rows, alike)
+            hierarchy, naming = self.ladders[column](hierarchy), KeptNames()
+        elif attribute.is_fitted:
+            naming = GroupNaming.of(column, attribute, hierarchy, is_observed=self.observed)
+            if attribute.first_merged < hierarchy.height:  # not of missing values alone
+                rows = np.zeros(hierarchy.size(0), dtype=np.int64)
+                np.add.at(rows, codes, sizes[occurring])
+                hierarchy = self._fitted_ladder(naming, rows, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
-        return hierarchy, recoding
+        if is_in_groups(attribute) and isinstance(naming, GroupNaming):
+            bands = Hierarchy.flat(hierarchy.labels[0])
+            naming = GroupNaming.of(column, attribute, bands, start=0, is_observed=self.observed)
+        return hierarchy, recoding, naming
 
-    def _fitted_ladder(
-        self, column: str, hierarchy: Hierarchy, counts: CountArray, alike: CountArray | None
-    ) -> Hierarchy:
+    def _fitted_ladder(self, naming: GroupNaming, counts: CountArray, alike: CountArray | None) -> Hierarchy:
         # Of a sensitive attribute the value for missing ones is merged with no other, where its hierarchy keeps it apart.
+        column, hierarchy = naming.attribute, naming.hierarchy
         attribute, part = self.attributes[column], self.part.get(column)
         if attribute.role is Role.SENSITIVE and attribute.counts_missing and keeps_missing_apart(hierarchy):
             values = hierarchy.restricted_to(range(hierarchy.size(0) - 1))
-            naming = GroupNaming.of(column, attribute, values, is_observed=self.observed)
+            present = GroupNaming.of(column, attribute, values, is_observed=self.observed)
             profiles = None if alike is None else alike[:-1]
             inside = None if part is None else part[:-1]
-            return attribute_ladder(naming, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
-        naming = GroupNaming.of(column, attribute, hierarchy, is_observed=self.observed)
+            return attribute_ladder(present, counts[:-1], self.k, profiles, inside).with_value_apart(MISSING)
         return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
@@ -437,17 +440,17 @@ class TableSource:
     attributes: Mapping[str, Attribute]
     missing: tuple[str, ...] = setting(("",), TEXTS)
     domain: str = setting("declared", one_of(("declared", "observed")))
-    memory: int | None = setting(None, Key(lambda size: size is None or (is_whole(size) and size >= 0), "be in bytes"))
+    memory: int | None = setting(None, Key(lambda size: is_whole(size) and size >= 0, "be in bytes"))
     separator: str = setting(",", one_of(SEPARATORS))
     encoding: str = setting(
         "auto", Key(is_encoding, 'be "auto" or an encoding such as "cp1252", "latin-1" or "utf-16"')
     )
     header: Header = setting(None, Key(is_header, f"be {ONE_LINE}"))
-    sheet: str | None = setting(None, Key(lambda sheet: sheet is None or is_text(sheet), "name a sheet of a workbook"))
+    sheet: str | None = setting(None, Key(is_text, "name a sheet of a workbook"))
     counts: str | bool | None = setting(
         None,
         Key(
-            lambda counts: counts is None or counts is False or is_text(counts),
+            lambda counts: counts is False or is_text(counts),
             "name the column of how many people a row stands for, or be false if each row is of one",
         ),
     )
@@ -459,7 +462,7 @@ class TableSource:
     where: RowChoice | None = setting(
         None,
         Key(
-            lambda where: where is None or isinstance(getattr(where, "text", None), str),
+            lambda where: isinstance(getattr(where, "text", None), str),
             'be a part of the table, where=marginals.Part("age >= 21")',
         ),
     )
@@ -618,7 +621,7 @@ class TableSource:
             chosen = complete.copy()
             chosen[complete] = kept_of_each(every.taken(complete.astype(np.int64)), self.unit, opened.name) > 0
         rows = every.taken(chosen.astype(np.int64))
-        domain, codes, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
+        domain, codes, _, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
         roles = {column: attribute.role for column, attribute in self.attributes.items()}
         missing = int((~complete).sum())
         keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)

@@ -170,6 +170,7 @@ POINT = NumberFormat()
 """Numbers as programs write them."""
 
 _DIGIT = re.compile("[0-9]")
+_LIKE_NUMBER = re.compile(f"[-+.,{BLANKS}\u2212]*[0-9][-+.,'eE%0-9{BLANKS}\u2212\u2019]*")
 _LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
 
 
@@ -213,7 +214,7 @@ def formats(decimal: str) -> tuple[NumberFormat, ...]:
 
 def number_in(text: str, decimal: str = ".") -> Decimal | None:
     """Return the number of one text, with any sign between thousands, None where it is none."""
-    if not has_digit(text):
+    if not _LIKE_NUMBER.fullmatch(text):
         return None
     return next(
         (number for number_format in formats(decimal) if (number := number_format.number(text)) is not None), None

@@ -20,7 +20,6 @@ from marginals.errors import InputError
 from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.names import margin_in_words
 from marginals.pages.steward_page import renamed
-from marginals.pairs import pairs_shown
 from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, steward_page_path
 from marginals.tables.files import files_at
@@ -74,11 +73,6 @@ class Candidate:
         return tuple(margin_in_words(m, content.domain) for m in content.everything.margins) if content else ()
 
     @cached_property
-    def kinds(self) -> Mapping[tuple[str, str], str]:
-        """The kinds of pairs of attributes."""
-        return {} if self.decision is None else pairs_shown(self.decision.content.collection).kinds
-
-    @cached_property
     def identity(self) -> str:
         """The identity of its release; empty if the release cannot be read."""
         return "" if self.decision is None else identity_of(self.decision.content)
@@ -102,13 +96,11 @@ class Candidates:
     def all(self) -> list[Candidate]:
         """Return the candidates in the order of their searches."""
         folders = {n: folder for n, folder in self._folders().items() if (folder / "found.json").is_file()}
-        self._cache = {number: candidate for number, candidate in self._cache.items() if number in folders}
-        for number in sorted(folders.keys() - self._cache.keys()):
+        for number in folders.keys() - self._cache.keys():
             content = json.loads((folders[number] / "found.json").read_text(encoding="utf-8"))
-            self._cache[number] = Candidate(
-                number, folders[number], content["config"], content["answer"], content.get("made_of", {})
-            )
-        return [self._cache[number] for number in sorted(self._cache)]
+            made_of = content.get("made_of", {})
+            self._cache[number] = Candidate(number, folders[number], content["config"], content["answer"], made_of)
+        return [self._cache[number] for number in sorted(folders)]
 
     def search(self) -> Job:
         """Search under the config as it is. Raises InputError where it cannot be read."""

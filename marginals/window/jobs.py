@@ -141,11 +141,11 @@ class Job:
 
 
 class JobList:
-    """Jobs of a window, by number. folder: where they run."""
+    """Jobs of a window, numbered from 1. folder: where they run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._jobs: dict[int, Job] = {}
+        self._jobs: list[Job] = []
         self._lock = threading.RLock()
 
     def command(self, kind: str, arguments: Sequence[str], then: Callable[[Job], None] | None = None) -> Job:
@@ -163,7 +163,7 @@ class JobList:
                 umask=0o077,
             )
             job = Job(len(self._jobs) + 1, kind, shlex.join(["marginals", *arguments]), process)
-            self._jobs[job.number] = job
+            self._jobs.append(job)
         with suppress(OSError), process.stdin as stream:  # type: ignore[union-attr] # it may have ended
             stream.write(json.dumps([*arguments, "--json"]).encode())
         threading.Thread(target=job.watch, args=(then,), daemon=True).start()
@@ -171,15 +171,15 @@ class JobList:
 
     def get(self, number: int) -> Job | None:
         """Return the job of this number, if there is one."""
-        return self._jobs.get(number)
+        return next((job for job in self._jobs if job.number == number), None)
 
     def latest(self, kind: str) -> Job | None:
         """Return the job of a kind that was started last."""
-        return next((job for job in reversed(list(self._jobs.values())) if job.kind == kind), None)
+        return next((job for job in reversed(self._jobs) if job.kind == kind), None)
 
     def stop(self) -> None:
         """End all, and wait until they have ended."""
-        running = [job for job in list(self._jobs.values()) if job.runs]
+        running = [job for job in self._jobs if job.runs]
         for job in running:
             job.stop()
         for job in running:

@@ -99,11 +99,8 @@ def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
     return HarmOfColumn(name, few, frozenset(labels) - {*harmless}, at_most, () if attribute.confirmed else named)
 
 
-class Share(NamedTuple):
-    """The percentage of a table that keeps a demand, and a sentence without values."""
-
-    percent: float
-    sentence: str
+Share = tuple[float, str]
+"""The percentage of a table that keeps a demand, and a sentence without values."""
 
 
 def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> list[Share]:
@@ -134,11 +131,11 @@ def _costs(table: Table, k: int, least_cell: int | None, demands: Mapping[str, s
             sentence = (
                 f"In {fails.sum():,} of {len(fails):,} groups by one column too much would be known about {name}."
             )
-            shares.append(Share(_percent(int(fails.sum()), len(fails)), sentence))
+            shares.append((_percent(int(fails.sum()), len(fails)), sentence))
         elif len(fails):
             satisfied.setdefault(len(fails), []).append(name)
     for of, names in satisfied.items():
-        shares.append(Share(100.0, f"All {of:,} groups by one column keep what is demanded of {', '.join(names)}."))
+        shares.append((100.0, f"All {of:,} groups by one column keep what is demanded of {', '.join(names)}."))
     return shares
 
 
@@ -146,7 +143,7 @@ def _merging(counts: CountArray, least: int, what: str) -> list[Share]:
     small, of = int((counts < least).sum()), len(counts)
     rows, have = number_of(least, "row"), "has" if small == 1 else "have"
     sentence = f"{small:,} of {of:,} {what} {have} fewer than {rows}, and must merge or stay out."
-    return [Share(_percent(small, of), sentence if small else f"All {of:,} {what} have at least {rows}.")] if of else []
+    return [(_percent(small, of), sentence if small else f"All {of:,} {what} have at least {rows}.")] if of else []
 
 
 def _percent(failing: int, of: int) -> float:

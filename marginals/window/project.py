@@ -15,9 +15,9 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Comment, Null
 
-from marginals.config.release_toml import Config, config_of
+from marginals.config.release_toml import Config, config_of, config_text
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, bounded_content, held, private_folder, replace_file, resolved
+from marginals.files import PRIVATE, held, private_folder, replace_file, resolved
 from marginals.output import holds_bundle
 from marginals.publishing.policy import NO_DIVERSITY
 from marginals.tables.attribute import Role
@@ -134,9 +134,9 @@ class Project:
 
 def _names(config: Path, table: Path) -> bool:
     try:
-        path = tomllib.loads(bounded_content(config, _MOST_BYTES).decode("utf-8"))["data"]["path"]
+        path = tomllib.loads(config_text(config, config.name))["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
-    except (OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
+    except (InputError, OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
         return True  # the page of the config says what is wrong
 
 
@@ -176,8 +176,6 @@ def _is_within(folder: Path, file: Path) -> bool:
 
 Change = Callable[[tomlkit.TOMLDocument], None]
 """A change of a parsed config."""
-
-_MOST_BYTES = 1 << 20
 
 _MOST_BASES = 50
 """Texts of a config that pages were made of, at most."""
@@ -235,12 +233,7 @@ class ConfigFile:
     @property
     def text(self) -> str:
         """The text. Raises InputError if there is none."""
-        try:
-            return bounded_content(self.path, _MOST_BYTES).decode("utf-8").replace("\r\n", "\n")
-        except UnicodeDecodeError:
-            raise InputError(f"{self.path.name} cannot be read as UTF-8 text") from None
-        except OSError as error:
-            raise InputError(f"{self.path.name} cannot be read: {system_reason(error)}") from None
+        return config_text(self.path, self.path.name).replace("\r\n", "\n")
 
     def read(self, text: str | None = None) -> Config:
         """Return the config, or that of another text. Raises InputError."""

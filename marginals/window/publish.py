@@ -186,7 +186,7 @@ def publish(window: Window, request: Request) -> Response:
         f"The release is written to the folder {out}, as you looked at it: {number_of(len(candidate.tables), 'table')}."
     )
     window.say(f"{written} {verdict_line(candidate.decision)}", shlex.join(command))
-    return _verified(window, out)
+    return _begun(window, "verify", out)
 
 
 def _why_unsigned(window: Window) -> str:
@@ -196,26 +196,20 @@ def _why_unsigned(window: Window) -> str:
     return f"{_PUBLIC} is here without {_SECRET}; put its secret key beside it to sign" if is_lost else ""
 
 
-def verify(window: Window, request: Request) -> Response:
-    """Check a release from its files alone, as `marginals verify` does; with the public key if there is one."""
-    return _verified(window, window.release_named(request.form.get("release", "")).name)
+def examine(window: Window, request: Request, kind: str) -> Response:
+    """Check a release from its files alone, or measure what readers can conclude, as the commands do."""
+    return _begun(window, kind, window.release_named(request.form.get("release", "")).name)
 
 
-def _verified(window: Window, name: str) -> Response:
-    folder = window.project.folder
-    with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
-    command = ["verify", name, *(["--key", _PUBLIC] if with_key else [])]
-    return _begun(window, name, command, "The release is checked from its files alone.", 8)
-
-
-def attack(window: Window, request: Request) -> Response:
-    """Measure what readers can conclude, as `marginals attack` does."""
-    name = window.release_named(request.form.get("release", "")).name
-    return _begun(window, name, ["attack", name, "--seconds", "60"], "What readers can conclude is measured.", 0.3)
-
-
-def _begun(window: Window, name: str, command: list[str], sentence: str, wait: float) -> Response:
-    job = window.jobs.command(command[0], command)
+def _begun(window: Window, kind: str, name: str) -> Response:
+    folder, command, sentence, wait = window.project.folder, [kind, name], "What readers can conclude is measured.", 0.3
+    if kind == "verify":
+        with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
+        command += ["--key", _PUBLIC] if with_key else []
+        sentence, wait = "The release is checked from its files alone.", 8
+    else:
+        command += ["--seconds", "60"]
+    job = window.jobs.command(kind, command)
     window.say(sentence, job.command)
     job.done.wait(wait)
     return window.back(f"/publish?release={quote(name)}")
@@ -237,7 +231,6 @@ def _folder_name(window: Window, name: str) -> str:
 ROUTES = (
     ("GET", "/publish", show),
     ("POST", "/publish", publish),
-    ("POST", "/publish/verify", verify),
-    ("POST", "/publish/attack", attack),
+    ("POST", "/publish/<any(verify, attack):kind>", examine),
     ("GET", "/publish/<name>/<page>", report),
 )

@@ -1,5 +1,6 @@
 """Search: looks for releases in the background, keeps results side by side, and shows the obstacles."""
 
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import tomlkit
@@ -8,6 +9,7 @@ from werkzeug.wrappers import Request, Response
 from marginals.bundle.content import REPORT
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
+from marginals.pairs import pairs_shown
 from marginals.say.decision import decision_lines, useful_line
 from marginals.steward import AS_THE_REST
 from marginals.window.candidates import Candidate
@@ -23,14 +25,16 @@ def show(window: Window, _request: Request) -> Response:
     candidates, settings, config = window.candidates.all(), window.file.plain, window.config()
     current, wishes, job = window.candidates.current(), config.policy.analyses, window.jobs.latest(SEARCH)
     pairs = [wish.attributes for wish in wishes if len(wish.attributes) == 2 and wish.weight > AS_THE_REST]
-    questions = [(*pair, _state_of(pair, job, current)) for pair in pairs]
+    decision = current and current.decision
+    kinds = pairs_shown(decision.content.collection).kinds if decision else None
+    questions = [(*pair, _state_of(pair, job, kinds)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
         job=job,
         candidates=[(c, window.candidates.changes(c), _obstacles(c), _lines(c)) for c in reversed(candidates)],
         found=current,
-        useful=useful_line(current.decision) if current and current.decision else "",
+        useful=useful_line(decision) if decision else "",
         failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
         names=list(config.source.used),
         questions=[*questions, *[("", "", "")] * max(QUESTIONS - len(questions), 1)],
@@ -40,13 +44,13 @@ def show(window: Window, _request: Request) -> Response:
     )
 
 
-def _state_of(pair: tuple[str, ...], job: Job | None, candidate: Candidate | None) -> str:
+def _state_of(pair: tuple[str, ...], job: Job | None, kinds: Mapping[tuple[str, str], str] | None) -> str:
     """Return the kind of a question in what was found, or whether the search that runs has answered it so far."""
     if job is not None and job.runs:
         if job.answered is None or frozenset(pair) not in job.questions:
             return ""
         return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
-    return "" if candidate is None else candidate.kinds.get((pair[0], pair[1]), "unpublished")
+    return "" if kinds is None else kinds.get((pair[0], pair[1]), "unpublished")
 
 
 def _lines(candidate: Candidate) -> list[str]:

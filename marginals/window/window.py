@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from enum import Enum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -157,14 +156,6 @@ def _undemanded(config: Config) -> dict[str, list[str]]:
     return {"silent": silent, "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent]}
 
 
-class State(Enum):
-    """State of a step; the value is its name on a page."""
-
-    DONE = "done"
-    STALE = "to be done again: something has changed since"
-    OPEN = "open"
-
-
 STEPS = (
     ("table", "Your table"),
     ("policy", "Who may see it"),
@@ -177,14 +168,6 @@ BEHIND = (("levels", "Levels"), ("explore", "Explore"))
 """Further pages."""
 
 
-class FlashMessage(NamedTuple):
-    """A sentence for the next page. command: the command or edit that it is about. is_problem: whether something failed."""
-
-    sentence: str
-    command: str = ""
-    is_problem: bool = False
-
-
 class Window:
     """State that all pages of a project share."""
 
@@ -192,7 +175,7 @@ class Window:
         self.project, self.gate = project, gate
         self.jobs = JobList(project.folder)
         self.stopping = threading.Event()
-        self._messages: deque[FlashMessage] = deque(maxlen=8)
+        self._messages: deque[dict[str, Any]] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
         self._refused: dict[str, Form] = {}
         if project.config is not None:
@@ -244,7 +227,7 @@ class Window:
 
     def say(self, sentence: str, command: str = "", is_problem: bool = False) -> None:
         """Have the next page say something; a command or an edit is kept in the list of what was done."""
-        self._messages.append(FlashMessage(sentence, command, is_problem))
+        self._messages.append({"sentence": sentence, "command": command, "is_problem": is_problem})
         if command and not is_problem:
             self.done.append(command)
 
@@ -270,8 +253,8 @@ class Window:
         }
         return Response(rendered(template, **(frame | content)), status=status, mimetype="text/html")
 
-    def _states(self, config: Config) -> dict[str, State]:
-        """Return the state of each step by its key."""
+    def _states(self, config: Config) -> dict[str, str]:
+        """Return the state of each step by its key: done, open, or stale, as something has changed since it was done."""
         settings, chosen = self.file.plain, self.project.private / "chosen"
         is_chosen = chosen.is_file() and chosen.read_text() == _digest(settings.get("privacy"))
         written, candidates, policy = releases_in(self.project), self.candidates.all(), config.policy
@@ -280,10 +263,10 @@ class Window:
         is_ready = is_chosen and has_demand and not policy.silent_on(sensitive_of(config))
         changed = written and changed_since(self.project, config, written[0])
         return {
-            "table": State.OPEN if config.unconfirmed else State.DONE,
-            "policy": State.DONE if is_ready else State.OPEN,
-            "search": State.DONE if fits else State.STALE if candidates else State.OPEN,
-            "publish": State.OPEN if not written else State.STALE if changed else State.DONE,
+            "table": "open" if config.unconfirmed else "done",
+            "policy": "done" if is_ready else "open",
+            "search": "done" if fits else "stale" if candidates else "open",
+            "publish": "open" if not written else "stale" if changed else "done",
         }
 
     def search(self) -> None:

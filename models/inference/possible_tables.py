@@ -40,7 +40,7 @@ Sweeps begin at the last but one; each shake of a stuck search begins one higher
 seconds so, and 4 if sweeps begin at the highest.
 """
 
-_PATIENCE, _TRIES, _LONGEST = 4, 600, 4
+_PATIENCE, _TRIES, _LONGEST = 6, 600, 4
 """Sweeps at a temperature and directed exchanges without progress, and sweeps at each temperature of a shake, at most."""
 
 SHAKES = 100
@@ -55,7 +55,7 @@ _FREE, _DROPPED, _ROUNDS = 20, 4, 6
 _ALIKE, _LIKE, _PARTNERS = 3, 1 << 13, 1_000
 """Attributes in which the rows of a directed exchange may differ, rows among which partners are sought, and most partners.
 
-Rows stand in random order, so that neighbours are a sample. Eight columns of Adult with 36 tables take 15 s of the processor
+Rows stand in random order, so that neighbours are a sample. Eight columns of Adult with 36 tables take 16 s of the processor
 so, and 21 s with four times the rows and partners.
 """
 

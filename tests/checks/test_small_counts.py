@@ -1,7 +1,6 @@
 """k-anonymity, k-link, k-combinatorial anonymity and least cells: verdicts are those of integer programs and enumeration."""
 
 import os
-from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib import import_module
@@ -375,47 +374,8 @@ def test_the_4_anonymous_table_of_the_paper() -> None:
 # Equivalence classes: they partition the rows by nonsensitive values, and count them by sensitive value.
 
 
-@st.composite
-def tables(draw: st.DrawFn) -> tuple[ContingencyTable, str]:
-    """A table over any margin that shows some attribute, and the name of that attribute."""
-    cube = draw(data_cubes())
-    sensitive = draw(st.sampled_from(cube.domain.attributes))
-    level = draw(st.integers(0, cube.domain.hierarchy(sensitive).height - 1))
-    margin = {**draw(margins(cube.domain)), sensitive: level}
-    return cube.table(cube.domain.mask(margin)), sensitive
-
-
-def grouped(table: ContingencyTable, sensitive: str) -> dict[frozenset[tuple[str, str]], Counter[str]]:
-    classes: dict[frozenset[tuple[str, str]], Counter[str]] = defaultdict(Counter)
-    for labels, count in table.cells():
-        cell = dict(zip(table.attributes, labels))
-        value = cell.pop(sensitive)
-        classes[frozenset(cell.items())][value] += count
-    return classes
-
-
 def shown(classes: EquivalenceClasses) -> dict[frozenset[tuple[str, str]], dict[str, int]]:
     return {frozenset(classes.labels(i).items()): classes.distribution(i) for i in range(len(classes))}
-
-
-@given(tables())
-def test_classes_hold_the_rows_that_share_all_nonsensitive_values(drawn: tuple[ContingencyTable, str]) -> None:
-    table, sensitive = drawn
-    classes = equivalence_classes(table, sensitive)
-    expected = grouped(table, sensitive)
-    assert len(classes) == len(expected)
-    assert shown(classes) == expected
-    assert classes.level == table.margin[sensitive]
-    assert dict(classes.margin) == {a: level for a, level in table.margin.items() if a != sensitive}
-    assert classes.attributes == tuple(a for a in table.domain.attributes if a in classes.margin)
-    assert (classes.counts.sum(axis=1) > 0).all()
-    checked = EquivalenceClasses(
-        classes.domain, classes.margin, classes.codes, classes.counts, classes.sensitive, classes.level
-    )
-    assert np.array_equal(checked.counts, classes.counts), "the constructor's checks accept it"
-    for array in (*classes.codes, classes.counts):
-        with pytest.raises(ValueError, match="read-only"):
-            array[...] = 0
 
 
 def test_the_classes_of_the_4_anonymous_table_of_the_paper() -> None:

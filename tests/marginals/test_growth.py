@@ -59,3 +59,20 @@ def test_twice_as_large_takes_less_than_three_times_the_work(size: str, tmp_path
     for phase, seconds in taken[0].items():
         print(size, phase, round(seconds, 2), round(taken[1][phase], 2))
         assert taken[1][phase] < 3 * max(seconds, 0.1), phase
+
+
+@pytest.mark.parametrize(("spelled", "most"), [("p{}", 2), ("{}.5", 5)])
+def test_reading_looks_a_few_times_at_each_value(spelled: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words were read as numbers in eight formats, and all values again for the names of their groups."""
+    formats, looks = marginals.tables.values.NumberFormat, 0
+    plain = formats.plain
+
+    def counted(number_format: object, text: str) -> str | None:
+        nonlocal looks
+        looks += 1
+        return plain(number_format, text)
+
+    monkeypatch.setattr(formats, "plain", counted)
+    frame = pd.DataFrame({"place": [spelled.format(20_000 + number) for number in range(1000)]})
+    marginals.read_table(frame, {"place": Attribute("quasi-identifier", ladder="fitted")})
+    assert looks <= most * len(frame)

@@ -144,6 +144,11 @@ WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tP
 """In the shape of an export of CDC WONDER; the counts are made up."""
 
 
+def test_percentages_beside_counts_are_left_out(tmp_path: Path) -> None:
+    table = guessed_table(tmp_path, "area,f,f %,m,m %\nUlm,11,33.3,22,66.7\nLinz,*,*,41,80.0\n")
+    assert table == {"attributes": ["area"], "across": "sex", "ignore": ["f %", "m %"], "people": "everybody"}
+
+
 @pytest.mark.parametrize("last", ["Graz,,", "a) Graz,,", "Graz,*,c", "Notes,*,*"])
 def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> None:
     (part,) = audit(write(tmp_path / "t.csv", f"area,f,m\nTotal,30,40\nUlm,12,14\n{last}\n")).parts
@@ -152,6 +157,11 @@ def test_a_last_row_without_any_count_is_no_note(tmp_path: Path, last: str) -> N
 
 
 NAMES = ("area", "diag", "sex")
+
+
+def test_decimals_that_tell_rows_apart_are_values(tmp_path: Path) -> None:
+    table = guessed_table(tmp_path, "sex,dose,count\nf,0.5,7\nf,1.5,7\nm,0.5,9\nm,1.5,8\n")
+    assert table["attributes"] == ["sex", "dose"]
 
 
 def marginal(folder: Path, truth: CountArray, axes: tuple[int, ...], name: str = "") -> Path:
@@ -392,6 +402,16 @@ def test_what_cannot_be_known_is_no_fact_and_no_all_clear(tmp_path: Path, text: 
     assert found.parts[0].bounds is not None, "nothing contradicts itself"
     assert code in {each.code for each in found.not_examined if each.is_doubt}
     assert all(fact.kind is FactKind.EXISTS for fact in found.parts[0].facts)
+
+
+def test_a_row_of_which_is_a_part_of_the_row_above(tmp_path: Path) -> None:
+    text = "group,count\nAll persons,712\nEmployed,412\nof which self-employed,*\nUnemployed,300\n"
+    found = audit(write(tmp_path / "t.csv", text))
+    (part,) = found.parts
+    assert part.bounds is not None
+    (cell,) = (n for n in range(len(part.linked)) if part.linked.named(n).get("group") == "of which self-employed")
+    assert (part.bounds.lower[cell], part.bounds.upper[cell]) == (0, 412)
+    assert not part.facts
 
 
 def test_tables_that_disagree_may_each_tell_something(tmp_path: Path) -> None:

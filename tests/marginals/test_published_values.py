@@ -14,7 +14,7 @@ import marginals
 from command_line import output
 from marginals import InputError
 from marginals.conditions import Where
-from marginals.published_values import CountedHierarchy, Part, meanings
+from marginals.published_values import CountedHierarchy, Part, matched_levels, meanings
 from models import CountArray, Domain, Hierarchy
 from strategies import hierarchies
 
@@ -287,3 +287,12 @@ def test_what_counts_contradict_or_labels_do_not_say_stays_apart() -> None:
     assert across.merged(fine) is None
     named = CountedHierarchy(Hierarchy.flat(["young", "old"]), 0, np.array([7, 5]))
     assert fine.merged(named) is None
+
+
+def test_a_label_that_stands_for_itself_and_for_more_is_told_by_its_count() -> None:
+    jobs = Hierarchy.from_rows([("cook", "cook", "*"), ("chef", "cook", "*"), ("clerk", "clerk", "*")])
+    whole = CountedHierarchy(jobs, 0, np.array([30, 20, 30]))
+    for counts, levels in (([50, 30], (1, 2)), ([30, 50], (0, 2))):
+        part = CountedHierarchy(Hierarchy.flat(["cook", "clerk"]), 0, np.array(counts))
+        assert part.levels_in(whole) == levels
+    assert matched_levels(Hierarchy.flat(["cook", "tailor"]), jobs) is None

@@ -111,7 +111,7 @@ def test_a_bundle_cannot_borrow_the_name_of_a_rule(tmp_path: Path, name: str) ->
     verification = marginals.verify(tmp_path / "release")
     assert not verification.ok
     assert verification.checks[0].worst is not None
-    assert problem in verification.checks[0].worst.as_json()["problem"]
+    assert problem in verification.checks[0].worst.problem
 
 
 def test_what_a_rule_of_a_bundle_says_beside_its_keys_is_named_as_unjudged(tmp_path: Path) -> None:

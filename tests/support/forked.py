@@ -26,7 +26,7 @@ from importlib import import_module
 for name in ("marginals.commands.main", "marginals.publishing.publishing", "marginals.config.release_toml",
              "marginals.release.release", "marginals.release.verification", "pandas", "scipy.optimize", "jinja2"):
     import_module(name)
-channel = socket.socket(fileno=int(sys.argv[1]))
+channel, seconds = socket.socket(fileno=int(sys.argv[1])), 0.0
 
 
 def run(request, files):
@@ -60,7 +60,8 @@ while True:
         break
     request = json.loads(message)
     if "wait" in request:
-        answer = os.waitpid(request["wait"], 0)[1]
+        _, answer, used = os.wait4(request["wait"], 0)
+        seconds += used.ru_utime + used.ru_stime
     else:
         answer = os.fork()
         if not answer:
@@ -68,10 +69,13 @@ while True:
             run(request, files)
     for file in files:
         os.close(file)
-    channel.sendall(b"%d" % answer)
+    channel.sendall(b"%d %f" % (answer, seconds))
 """
 """Starts processes and tells how they ended. One that has ended is kept until somebody asks how, so that a signal never
 meets another one of its number."""
+
+used = [0.0]
+"""Seconds of a processor of all programs so far that have ended."""
 
 SECONDS = 600
 """After which SIGALRM ends what hangs."""
@@ -101,7 +105,8 @@ def _ask(request: Mapping[str, object], files: list[int]) -> int:
     socket.send_fds(channel, [json.dumps(request).encode()], files)
     answer = channel.recv(100)
     assert answer, "the Python that forks has ended"
-    return int(answer)
+    number, used[0] = int(answer.split()[0]), float(answer.split()[1])
+    return number
 
 
 class Forked:

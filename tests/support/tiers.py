@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+import forked
+
 COSTS = Path(__file__).parent.parent / "costs.csv"
 LISTED = 0.04
 """Seconds from which on a test is listed: those of most are far below."""
@@ -136,4 +138,4 @@ class Costs:
 
 def _processor_seconds() -> float:
     times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
+    return times.user + times.system + times.children_user + times.children_system + forked.used[0]

@@ -26,6 +26,7 @@ from marginals.errors import *  # noqa: F403
 from marginals.interchange import rows_writer
 from marginals.selection import Selection, fit_model
 from models import ContingencyTable, DataCube, Domain, Hierarchy, JunctionTree, Margin
+from public_names import public_names
 from words import Case, Stage, changed, typed
 
 GOOD = """
@@ -177,7 +178,7 @@ def _names() -> dict[str, Any]:
     hierarchy = Hierarchy.from_rows([["a", "west", "*"], ["b", "west", "*"], ["c", "east", "*"]])
     domain = Domain(("a", "b"), (hierarchy, hierarchy))
     return {
-        **{name: getattr(door, name) for door in DOORS for name in door.__all__},
+        **{name: getattr(door, name) for door in DOORS for name in public_names(door)},
         **globals(),
         "FRAME": example.frame,
         "ROLES": example.attributes,

@@ -233,19 +233,6 @@ def test_a_linked_target_stays_a_link(tmp_path: Path) -> None:
     assert names(tmp_path / "shelf") == ["release"]
 
 
-def test_a_folder_without_write_permission_is_one_sentence(configs: list[Path], tmp_path: Path) -> None:
-    shelf = tmp_path / "shelf"
-    shelf.mkdir()
-    shelf.chmod(0o500)
-    try:
-        (shelf / "probe").mkdir()
-    except PermissionError:
-        run = marginals_command("publish", configs[0], "--out", shelf / "release", status=2)
-        assert "cannot be written: Permission denied" in run.stderr
-    else:
-        pytest.skip("this user may write everywhere")
-
-
 # Whatever happens between any two calls of the system while a release is entered: the ledger knows what is out.
 
 

@@ -109,24 +109,9 @@ def test_no_row_is_left_on_disk_whenever_a_signal_comes(
     assert {path.name for path in place.iterdir()} == written, "the next run removes what SIGKILL has left"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
-def test_a_signal_that_asks_to_end_is_one_sentence_and_its_status(number: signal.Signals, source: Path) -> None:
-    process = _started(source, ignored=False)
-    process.send_signal(number)
-    said = process.communicate(timeout=60)[1]
-    assert said == "Error: interrupted; nothing is half written\n"
-    assert process.returncode == 128 + number
-
-
-def test_a_signal_that_is_ignored_stays_ignored(source: Path) -> None:
-    """As nohup has it: the terminal may be closed."""
-    process = _started(source, ignored=True)
-    process.send_signal(signal.SIGHUP)
-    process.communicate(timeout=60)
-    assert process.returncode == 0
-
-
-def _started(source: Path, ignored: bool) -> "subprocess.Popen[str]":
+@pytest.mark.parametrize("ignored", [False, True])
+def test_a_closed_terminal_ends_a_command_with_a_sentence_unless_that_is_ignored(source: Path, ignored: bool) -> None:
+    """As nohup ignores it."""
     command = [sys.executable, "-c", forked.COMMAND, "publish", str(configured(source, "1 GB"))]
     process = subprocess.Popen(
         [*command, "--out", str(source.parent / "release")],
@@ -137,7 +122,10 @@ def _started(source: Path, ignored: bool) -> "subprocess.Popen[str]":
         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN if ignored else signal.SIG_DFL),
     )
     assert process.stderr.readline().startswith("Dropped 51 of 8,000 rows")
-    return process
+    process.send_signal(signal.SIGHUP)
+    said = process.communicate(timeout=60)[1]
+    assert ignored or said == "Error: interrupted; nothing is half written\n"
+    assert process.returncode == (0 if ignored else 128 + signal.SIGHUP)
 
 
 def test_the_library_leaves_signals_alone() -> None:

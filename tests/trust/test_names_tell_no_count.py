@@ -105,7 +105,7 @@ def published(setting: Setting, groups: Groups, counts: Sequence[Counts]) -> tup
         bands = [value] if attribute.intervals else []
         rows.append((value, *bands, f"group {number}", *above, "*"))
     ladder = Hierarchy.from_rows(rows)
-    naming = GroupNaming.over("job", attribute, ladder)
+    naming = GroupNaming.of("job", attribute, attribute.hierarchy_of(ladder.labels[0]))
     finest = 2 if attribute.intervals else 1
     code = [ladder.labels[finest].index(f"group {number}") for number in range(len(groups))]
     of_value = dict(zip(occurring, [count for own in counts for count in own]))

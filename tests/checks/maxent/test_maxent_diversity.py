@@ -1,7 +1,7 @@
 """Maxent diversity: every algorithm says what the maximum-entropy joint says, with a junction tree or not."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache, partial
 from itertools import combinations
@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+import checks.maxent.branch_and_bound
 import marginals
 from brute_force import iterative_proportional_fitting, joint_array
 from checks import (
@@ -38,10 +39,24 @@ from checks import (
     parse_diversity,
     sensitive_tree,
 )
+from checks.diversity.criterion import BOUNDARY
+from checks.diversity.cuts import Cases, Cuts
+from checks.maxent.branch_and_bound import branch_and_bound
+from checks.maxent.sensitive_tree import Judge, LogTree
 from filled_tables import apart, counted, filled, flat_domain, of_rows, published
 from judged_classes import judged_on
 from marginals import Policy
-from models import Collection, ContingencyTable, ContradictionError, Domain, Hierarchy, MaximumEntropy, iterative_fit
+from models import (
+    Collection,
+    ContingencyTable,
+    ContradictionError,
+    Domain,
+    FloatArray,
+    Hierarchy,
+    IndexArray,
+    MaximumEntropy,
+    iterative_fit,
+)
 from privacy_oracles import (
     base_values,
     cell_of,
@@ -317,6 +332,72 @@ def test_hull_pruning_hides_no_hair() -> None:
     tree = tree_of_classes((2, 2, 1), (2, 1, 1), (4 * 10**13 + 1, 3 * 10**13, 2 * 10**13))
     assert by_hull(tree, Recursive(Fraction(2), 3, strict=False)).verdict is Verdict.FAILS
     assert by_hull(tree, Recursive(2 + Fraction(1, 10**13), 3, strict=False)).verdict is Verdict.HOLDS
+
+
+# Branch and bound: nothing that could violate a criterion is dropped, whatever is looked at first.
+
+
+class Blind(Judge):
+    """Judges nothing."""
+
+    def look_at(self, combinations: IndexArray, vectors: FloatArray) -> None:
+        """Look away."""
+
+
+@given(sensitive_collections(), st.data())
+def test_the_verdict_does_not_hang_on_what_is_looked_at_first(
+    drawn: tuple[Collection, str], data: st.DataObject
+) -> None:
+    """All minimizers unseen, only the enumeration is left to find a violation."""
+    tree = tree_of(*drawn)
+    diversity = data.draw(criteria(len(tree.labels)))
+    vectors = list(conditionals(*drawn).values())
+    if data.draw(st.booleans()):
+        diversity = on_boundary(diversity, data.draw(st.sampled_from(vectors)))
+    expected = Verdict.HOLDS if all(diversity.decide(vector) for vector in vectors) else Verdict.FAILS
+    screen, budget = checks.maxent.branch_and_bound._screen, replace(FULL, proof=0)
+
+    def screened_blindly(
+        log_tree: LogTree, cases: Cases, worst: Judge, rounds: int, *, witness_is_enough: bool
+    ) -> tuple[Cases, Cuts] | None:
+        return screen(log_tree, cases, Blind(worst.tree, diversity), rounds, witness_is_enough=witness_is_enough)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checks.maxent.branch_and_bound, "_screen", screened_blindly)
+        patch.setattr(
+            checks.maxent.branch_and_bound,
+            "_first",
+            lambda t: (np.zeros((0, len(t.x)), int), np.zeros((0, t.x[0].shape[1]))),
+        )
+        outcome = branch_and_bound(tree, diversity, budget)
+        unsearched = branch_and_bound(tree, diversity, replace(budget, branches=0))
+    if outcome is not None and unsearched is not None:
+        assert outcome.verdict is expected
+        assert unsearched.verdict in (expected, Verdict.UNDECIDED)
+        assert not (unsearched.verdict is Verdict.UNDECIDED and unsearched.proven_worst)
+        assert not outcome.proven_worst
+
+
+@dataclass(frozen=True)
+class AtTheLine(Distinct):
+    """Somebody's own criterion, of which every class has this slack."""
+
+    of_every_class: float = 0.0
+    holds: bool = True
+
+    def slack(self, vectors: FloatArray) -> FloatArray:
+        return np.full(len(vectors), self.of_every_class)
+
+    def decide(self, vector: Sequence[Fraction | int]) -> bool:  # noqa: ARG002
+        return self.holds
+
+
+@pytest.mark.parametrize("near", [-BOUNDARY, -BOUNDARY / 2, 0.0, BOUNDARY / 2, BOUNDARY])
+@pytest.mark.parametrize("holds", [True, False])
+def test_up_to_the_line_itself_a_verdict_is_exact(near: float, holds: bool) -> None:
+    tree = tree_of_classes((1, 2, 3), (3, 1, 1))
+    for outcome in (by_join(tree, AtTheLine(2, near, holds)), by_hull(tree, AtTheLine(2, near, holds))):
+        assert outcome.verdict is (Verdict.HOLDS if holds else Verdict.FAILS)
 
 
 # Collections without a junction tree: verified against the full joint's maximum entropy and integer programming.

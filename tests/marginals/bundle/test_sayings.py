@@ -59,6 +59,7 @@ def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path)
     folder = release(tmp_path)
     said = {"description": "Smoked last month", "values": {"0": "no", "1": "yes, daily"}}
     assert release_part(folder)["attributes"]["smokes"] == {"role": "quasi-identifier", "label_form": "names", **said}
+    assert release_part(folder)["attributes"]["age"] == {"role": "quasi-identifier"}
     text = "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
     assert "two people only" not in text
     assert "who it is" not in text

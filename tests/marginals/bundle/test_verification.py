@@ -86,6 +86,11 @@ def test_the_claims_of_all_bundles_are_checked_together(tmp_path: Path) -> None:
         assert (found[5].worst_class.cell, found[5].worst_class.count) == ({"job": "a"}, 4)
 
 
+def test_a_claim_that_several_bundles_make_is_checked_once(tmp_path: Path) -> None:
+    folders = [small_bundle(tmp_path / a, a, KLink(3), KLink(k)) for a, k in (("job", 1), ("town", 2), ("ill", 1))]
+    assert [check.parameters["k"] for check in verified(*folders).checks[1:]] == [3, 1, 2]
+
+
 def add_rows(folder: Path) -> None:
     (folder / "marginals" / "rows.csv").write_text("name,ill\nann,flu\n")
 
@@ -323,6 +328,13 @@ def test_hierarchies_agree_only_if_each_value_has_as_many_base_values(tmp_path: 
         together = marginals.verify(*(tmp_path / name for name in folders), claims=[claim])
         assert together.checks[0].holds
         assert not together.ok
+
+
+def test_values_may_be_numbered_differently(tmp_path: Path) -> None:
+    one = bundle(tmp_path / "one", JOB_ILL)
+    job = Attribute("quasi-identifier", hierarchy=Hierarchy.flat(["job2", "job0", "job1"]))
+    table = marginals.read_table(people(), {**ROLES, "job": job})
+    assert marginals.verify(one, bundle(tmp_path / "two", JOB_TOWN, table=table)).checks[0].holds
 
 
 def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Help tells the truth: commands in the order of work, first sentences whole, and every example runs as it stands."""
 
+import inspect
+import pydoc
 import re
 import shlex
 import shutil
@@ -13,6 +15,7 @@ import marginals
 from command_line import main, run
 from marginals.example import release as corrected
 from models import MarginalsError
+from public_names import public_names
 from shared_folder import copy_shared
 from signing_keys import write_keys
 
@@ -127,12 +130,26 @@ def test_no_option_goes_without_help_and_no_command_is_missing_in_the_overview()
             assert not isinstance(parameter, click.Option) or parameter.help, (name, parameter.name)
 
 
+def test_the_help_of_the_package_is_an_overview_of_each_name() -> None:
+    """It had 2,149 lines: pydoc prints each class whole of which `__all__` tells."""
+    told = pydoc.plain(pydoc.render_doc(marginals))
+    assert len(told.splitlines()) <= 150
+    assert sorted(re.findall(r"^    (\w+) {2,}\S", marginals.__doc__ or "", re.MULTILINE)) == public_names(marginals)
+
+
+def test_nothing_is_imported_by_a_star_that_is_not_public() -> None:
+    everything: dict[str, object] = {}
+    exec("from marginals import *", everything)
+    functions = {name for name, value in everything.items() if inspect.isroutine(value) or inspect.isclass(value)}
+    assert functions <= {*public_names(marginals)}
+
+
 def errors_below(kind: type[Exception]) -> set[type[Exception]]:
     return {kind}.union(*(errors_below(below) for below in kind.__subclasses__()))
 
 
 def test_every_error_that_a_user_can_meet_is_exported() -> None:
-    for name in marginals.__all__:
+    for name in public_names(marginals):
         getattr(marginals, name)
     ours = {
         error

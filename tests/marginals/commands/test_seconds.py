@@ -163,8 +163,35 @@ def test_what_the_time_ends_is_named_and_nothing_is_written(
     monkeypatch.setattr("marginals.commands.releases._LEAST_SECONDS", 0.5)
     monkeypatch.setattr("marginals.commands.releases._TIMES", 0)
     result = run("publish", config, "--out", tmp_path / "out", *given, "--json", status=2)
-    assert f"over during the {phase}, so nothing was written" in json.loads(result.stdout)["error"]
+    said = json.loads(result.stdout)["error"]
+    assert f"over during the {phase}, so nothing was written" in said
+    assert given or said.endswith('set it higher, or write role = "ignored" for some columns')
     assert not list(tmp_path.glob("out*"))
+
+
+@pytest.mark.parametrize(("reading", "left"), [(0, 5.0), (4, 3.0), (12, 0.0)])
+def test_the_search_has_half_of_what_reading_leaves_of_the_limit(
+    reading: int, left: float, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """It had all of the limit, so that a table that is slow to read was refused during the search."""
+    config = write_config(tmp_path)
+    config.write_text(config.read_text() + "\n[search]\ntime_limit = 5\n")
+    read_table, publish, clock, limits = marginals.config.release_toml.Config.read_table, marginals.publish, [0.0], []
+
+    def read_slowly(config: marginals.config.release_toml.Config) -> marginals.Table:
+        clock[0] += reading
+        return read_table(config)
+
+    def recorded(table: marginals.Table, policy: marginals.Policy, *others: Any) -> Any:
+        limits.append(policy.time_limit)
+        return publish(table, policy, *others)
+
+    monkeypatch.setattr("marginals.config.release_toml.Config.read_table", read_slowly)
+    monkeypatch.setattr("marginals.commands.releases.SEARCH_CLOCK", lambda: clock[0])
+    monkeypatch.setattr(marginals, "publish", recorded)
+    result = run("publish", config, "--out", tmp_path / "out")
+    assert limits == [left]
+    assert result.exit_code == 0 or (not left and "over during the search" in result.stderr)
 
 
 def test_the_seconds_of_each_phase_are_in_the_json(tmp_path: Path) -> None:

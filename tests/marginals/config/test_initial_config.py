@@ -267,6 +267,14 @@ def test_numbers_with_decimals_get_intervals_that_suit_their_range(scale: float,
     assert config.config().read_table().rows == 400
 
 
+def test_numbers_with_decimals_that_many_share_need_no_intervals() -> None:
+    rng = np.random.default_rng(3)
+    pounds = [f"{value * 0.4536:.2f}" for value in rng.normal(150, 15, 2000).round()]
+    some, few = ([f"{value:.4f}" for value in rng.random(2000 - rows)] + ["0.5"] * rows for rows in (300, 100))
+    found = [guessed("size", values) for values in (pounds, some, few)]
+    assert [("intervals" in own, own["ladder"]) for own in found] == [(n == 2, "fitted") for n in range(3)]
+
+
 def test_numbers_that_stand_for_nothing_are_recognized(tmp_path: Path) -> None:
     """-9 is a number like others in a column of changes alone; beside a decimal comma -9,0 is none either."""
     rng = np.random.default_rng(8)

@@ -10,7 +10,7 @@ import pytest
 
 import marginals
 from command_line import run
-from first_configs import FirstConfig, guessed, init
+from first_configs import FirstConfig, guessed, init, init_columns
 from marginals import Role
 
 SEX = ["f", "m"]
@@ -76,6 +76,13 @@ def test_roles_of_names_keys_weights_and_rare_values(
     assert found["role"] == role or (role is None and found["role"] != "identifier")
     assert about in found.get("question", "")
     assert not about or found["intervals"]
+
+
+@pytest.mark.parametrize("name", ["imie", "first_name", "cognome", "voornaam", "apellidos"])
+def test_names_that_several_people_share_number_nobody(name: str) -> None:
+    rng = np.random.default_rng(4)
+    first = init_columns({name: rng.choice([f"A{n}" for n in range(60)], 600), "sex": SEX})
+    assert (first.person, first.roles[name]) == (None, Role.IDENTIFIER)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ import pytest
 
 import marginals
 from marginals import Attribute, Policy
-from written_bundles import write_margins
+from models import Collection
+from written_bundles import bundle_content, report_of, write_margins
 
 CODES = ["08001", "NA", "1e3", "007"]
 """Postcodes that begin with 0, and labels that programs take for something else."""
@@ -166,3 +167,11 @@ def test_the_r_on_the_page_of_tables_of_one_attribute_only_reads_them(tmp_path: 
     folder = written(frame, "ill", [{"postcode": 0}, {"ill": 0, "unit": 0}], tmp_path)
     assert "glm" not in recipes(folder)[2], "a table in which an attribute has one value is none to compare with"
     assert "ill.0-unit.0" in run_r(folder)
+
+
+def test_a_release_of_nothing_has_recipes() -> None:
+    frame = pd.DataFrame({"postcode": CODES})
+    table = marginals.read_table(frame, {"postcode": "quasi-identifier"})
+    page = report_of(bundle_content(Collection.of(table.cube, []), table.roles)).decode()
+    assert "jsonlite" in page
+    assert "glm" not in page

@@ -14,12 +14,14 @@ from itertools import combinations, combinations_with_replacement, product
 from math import inf, nan
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import example, given, reject
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from marginals import InputError, Release
+import marginals
+from marginals import Attribute, InputError, Policy, Release
 from marginals.errors import AssumptionWarning
 from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, NotFittedError
 from written_bundles import release_of
@@ -375,6 +377,20 @@ def test_shares_and_risks_leave_out_who_has_no_value(table: Table, margins: Marg
     differences = [first / one - second / other for (first, one), (second, other) in pairs if one and other]
     found = release.effect(part, "sex=f", where=asked(where)).loc["risk difference"]
     lies_within(differences, found.lower, found.upper, sharp=found.sharp)
+
+
+def test_a_share_of_a_frame_is_of_the_rows_with_a_value() -> None:
+    frame = pd.DataFrame({"ill": ["flu"] * 4 + ["gout"] * 4 + [""] * 8, "town": ["x", "y"] * 8})
+    table = marginals.read_table(frame, dict.fromkeys(frame, Attribute("quasi-identifier", missing="as a value")))
+    release = marginals.publish(table, Policy(k_link=2, diversity="none")).release
+    for part in ("ill=flu", "ill=missing"):
+        assert release.share(part).value == 0.5
+        assert (release.share(part).denominator, release.share(part).of.missing) == (
+            (8, 8) if "flu" in part else (16, 0)
+        )
+    assert release.share("ill=flu", where="town=x").value == 0.5
+    assert release.effect("ill=flu", "town=x").value["risk ratio"] == 1
+    assert release.effect("town=x", "ill=flu").value["risk difference"] == 0
 
 
 @given(FOUR.drawn(), some_of(WITH_NUMBERS), wheres, st.sampled_from([None, "rows", "columns", "all"]))

@@ -12,7 +12,8 @@ import pytest
 
 import marginals
 from marginals import Attribute, InputError, Policy
-from marginals.example import table
+from marginals.example import release, table
+from models import TooManyCellsError
 
 
 def people(rows: int = 600) -> pd.DataFrame:
@@ -102,6 +103,34 @@ def test_the_fair_yardstick_is_of_each_attribute_the_finest_table_that_the_polic
     assert comparison.allowed_mean == fair.two_way.mean
     off = {name: np.abs(real[name].mean(axis=0) - spread[name]).sum() / 2 for name in spread}
     assert set(comparison.coarse) == {name for name, error in off.items() if error >= 0.01}
+
+
+def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginals.accuracy._PAIRS", 1)
+    some = marginals.compare(release, table)
+    assert len(some.compared_pairs) == 1
+    assert some.release.two_way.left_out == 2
+    monkeypatch.setattr("marginals.accuracy._PAIRS", 1000)
+    monkeypatch.setattr("marginals.accuracy._CELLS", 100)
+    some = marginals.compare(release, table)
+    assert [pair.attributes for pair in some.compared_pairs] == [("age", "sex"), ("sex", "diagnosis")]
+    assert some.release.two_way.left_out == 0, "its total variation is known all the same"
+
+    def refuse(*_: object) -> float:
+        raise TooManyCellsError("too many")
+
+    monkeypatch.setattr("marginals.accuracy.total_variation", refuse)
+    some = marginals.compare(release, table)
+    assert some.release.one_way.left_out == 3
+
+
+def test_attributes_with_one_value_are_compared_too() -> None:
+    rows = pd.DataFrame({"town": ["ash"] * 20, "ill": ["no", "yes"] * 10})
+    counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
+    made = marginals.publish(counted, Policy(k_link=5, base="none", max_attributes=1, diversity="none"))
+    [pair] = made.steward.comparison.compared_pairs
+    assert (pair.kind, pair.cramers_v) == ("published", 0)
+    assert "Nothing to speak of" in made.steward.page(made.steward).decode()
 
 
 def test_columns_that_are_missing_in_the_same_rows_are_not_associated_by_that() -> None:

@@ -172,6 +172,11 @@ def released_with_open_ages(values: dict[str, str]) -> marginals.Release:
     return marginals.publish(table, marginals.Policy(k_link=2, diversity="none", base="none")).release
 
 
+def test_rows_whose_label_has_no_end_are_drawn() -> None:
+    rows = released_with_open_ages({}).rows(200)
+    assert set(rows.age_number) == {20.0, 30.0, 40.0, 50.0, 60.0, 65.0}
+
+
 def test_a_label_without_an_end_is_bounded_by_what_its_publisher_says(tmp_path: Path) -> None:
     released_with_open_ages({"65 and over": "65 to 110", "20": "10 to 15"}).write(tmp_path / "release")
     told = marginals.open_release(tmp_path / "release")

@@ -192,6 +192,14 @@ def test_attributes_may_be_called_as_our_columns_are() -> None:
     assert release.rows(3).columns.tolist() == names
 
 
+def test_a_notebook_shows_the_published_tables_with_their_smallest_counts() -> None:
+    release = marginals.example.release
+    shown = release._repr_html_()
+    assert "48 rows" in shown
+    for table in release.published.everything.tables:
+        assert f"<td>{table.margin}</td><td>{len(table)}</td><td>{table.counts.min()}</td>" in shown
+
+
 def test_a_condition_has_as_many_terms_as_somebody_writes() -> None:
     whole = marginals.example.release
     for mark in "|&":

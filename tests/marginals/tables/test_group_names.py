@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from marginals import Attribute
-from marginals.tables.group_names import GroupNaming, NamedLevels
+from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from models import Hierarchy
 
 FITTED = Attribute("quasi-identifier", ladder="fitted")
@@ -133,3 +133,11 @@ def test_values_of_a_domain_that_rows_decide_are_told_to_occur() -> None:
     for is_observed, told in ((False, {}), (True, {"21-22": 2})):
         naming = GroupNaming.of("age", FITTED, given, is_observed=is_observed)
         assert naming.named(ladder, 1, counts, 11).occurring == told
+
+
+def test_kept_names_stay_and_tell_of_no_value_that_it_occurs() -> None:
+    ladder = Hierarchy.flat(["other job", "clerk", "cook, driver"])
+    found = KeptNames().named(ladder, 0, np.array([1, 2, 3]), 2)
+    assert found.hierarchy == ladder
+    assert [ladder.labels[0][code] for code in found.order] == ["clerk", "cook, driver", "other job"]
+    assert found.occurring == {}

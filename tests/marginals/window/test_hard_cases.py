@@ -89,6 +89,16 @@ def test_all_pages_show_every_column_and_no_markup_of_the_table(browser: Browser
     assert TIMES.join(("Alter", "性別", "disease")) + "." in browser.page("/search")
 
 
+def test_wanted_analyses_with_weights_and_of_three_attributes_stay(browser: Browser) -> None:
+    fields = browser.fields_of(browser.page("/search"), "/policy/wanted")
+    pairs = {"first": [*fields["first"], "Alter"], "second": [*fields["second"], "性別"]}
+    browser.post("/policy/wanted", {**fields, **pairs})
+    wanted = {own.attributes: own.weight for own in browser.window.config().policy.analyses}
+    assert wanted[("Alter", "disease")] == 10
+    assert ("Alter", "性別") in wanted
+    assert ("Alter", "性別", "disease") in wanted
+
+
 def test_people_with_several_rows_are_published_and_explored(browser: Browser) -> None:
     assert "The release is written to" in browser.publish()
     assert "Alter" in browser.page("/search")

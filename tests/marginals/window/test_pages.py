@@ -345,6 +345,17 @@ def test_a_table_that_cannot_be_read_is_said_on_each_page(tmp_path: Path, table:
         assert problem_of(browser.page("/levels"))
 
 
+@pytest.mark.parametrize("content", [b"", b"\x00\x01\x02", b"a,a\n1,2\n", b"x\n"], ids=range(4))
+def test_a_file_that_is_no_table_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "people.csv").write_bytes(content)
+    with browsing(tmp_path / "people.csv") as browser:
+        browser.post("/table/begin")
+        page = browser.until("/table", "said problem")
+        assert problem_of(page)
+        assert "Traceback" not in page
+        assert not (tmp_path / "release.toml").exists()
+
+
 def protection(page: str) -> str:
     """What stands at the top of a page about who is not protected."""
     found = re.search(r'<div class="protection"[^>]*>(.*?)</div>', page, re.DOTALL)
@@ -361,6 +372,15 @@ def test_each_page_offers_a_demand_where_none_is(browser: Browser, path: str) ->
     browser.post("/policy/choice", {"choice": "public"})
     assert browser.window.config().policy.diversity == "public"
     assert not protection(browser.page(path))
+
+
+def test_what_is_exposed_on_purpose_is_said_and_can_be_protected(browser: Browser) -> None:
+    browser.change("/policy", "/policy", {"diversity:disease": "none"})
+    assert browser.window.config().policy.diversity == "none"
+    assert "Nothing changed." in browser.change("/policy", "/policy")
+    assert "on purpose" in protection(browser.page("/publish"))
+    browser.post("/policy/choice", {"choice": "strict"})
+    assert browser.window.config().policy.diversity == "strict"
 
 
 def harm_config(folder: Path) -> Path:
