@@ -116,12 +116,12 @@ def publish(
             if not as_json:
                 print_lines(_before_searching(configured, table, config, ledger, page, out), err=True)
             PHASES.begin("preparation")
-            policy = replace(configured.policy, time_limit=min(limit, whole.left / 2))
+            policy = replace(configured.policy, time_limit=min(limit, until.left / 2))
             return table, marginals.publish(table, policy, progress, configured.imprint, deadline, ledger)
 
         limit = configured.policy.time_limit
-        whole = Deadline.after(max(_TIMES * limit, _LEAST_SECONDS), SEARCH_CLOCK)
-        seconds = whole.left if deadline.at == inf else None
+        until = Deadline.after(max(_TIMES * limit, _LEAST_SECONDS), SEARCH_CLOCK)
+        seconds = until.left if deadline.at == inf else None
         table, publication = stopped_after(seconds, _OVER.format(limit=limit), chosen)
     from marginals.say.table import kept_out_by_role, whose_lines
 

@@ -270,7 +270,7 @@ def minimal_tables(
         classes = cube.counts(cube.domain.mask(levels))
         return int(classes[classes < (requirements.class_size or 1)].sum()) <= spare
 
-    if not spare:
+    if not spare or not attributes:
         minimal = minimal_levels(cube, attributes, passes, progress)
     else:
         # A coarser table may leave too few suppressed rows to be a class, so this is not monotone. The number of rows that

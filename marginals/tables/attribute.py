@@ -46,7 +46,11 @@ COUNT = "count"
 
 
 class Role(Enum):
-    """Role of a column. Identifiers and ignored columns are never read any further."""
+    """Role of a column. Identifiers and ignored columns are never read any further.
+
+    >>> Role("sensitive").is_used, Role("identifier").is_used
+    (True, False)
+    """
 
     QUASI_IDENTIFIER = "quasi-identifier"
     SENSITIVE = "sensitive"

@@ -87,7 +87,7 @@ def test_a_reader_without_an_order_is_told_that_it_is_undecided() -> None:
     frame = two_wards(LOW_TO_HIGH)
     table = marginals.read_table(frame, {"ward": "quasi-identifier", "days": "sensitive"})
     release = marginals.publish(table, Policy(k_link=5, diversity="distinct:2", base="none")).release
-    (found,) = release.published.verify([MaxentDiversity(parse_diversity(ORDERED), "days")]).checks
+    (found,) = release.published.claiming([MaxentDiversity(parse_diversity(ORDERED), "days")]).verify().checks
     assert found.verdict is Verdict.UNDECIDED
 
 

@@ -305,7 +305,7 @@ def test_words_among_numbers_have_bounds_with_and_without_and_no_part() -> None:
             float(found)
     assert release.count("x>=1000|refused|NaN").exact
     assert release.count("x=refused").lower == 7
-    with pytest.raises(InputError, match="list those that stand for no value under"):
+    with pytest.raises(InputError, match="List those that stand for no value under"):
         read_table(frame, attributes, where=Part("x >= 1000"))
     assert read_table(frame, attributes, missing=["refused", "NaN"], where=Part("x >= 1000")).rows == 8
 
