@@ -236,7 +236,7 @@ def run_here(monkeypatch: pytest.MonkeyPatch) -> None:
         own: jobs.JobList, kind: str, arguments: list[str], then: Callable[[jobs.Job], None] | None = None
     ) -> jobs.Job:
         job = jobs.Job(len(own._jobs) + 1, kind, "marginals " + " ".join(arguments))
-        own._jobs[job.number] = job
+        own._jobs.append(job)
         with contextlib.chdir(own.folder):
             result = CliRunner().invoke(main, [*arguments, "--json"])
         job.status = result.exit_code
