@@ -272,6 +272,11 @@ class Attribute(Settings):
         """Return whether labels that look like numbers or intervals are plain names."""
         return self.label_form == "names"
 
+    def takes_order(self, order: Collection[str]) -> bool:
+        """Return whether the categories of a frame, lowest first, give the order of its sensitive values."""
+        has_own = bool(self.order or self.intervals or self.dates) or self.role is not Role.SENSITIVE
+        return not has_own and (self.hierarchy is None or set(self.hierarchy.labels[0]) <= {*order})
+
     @property
     def is_fitted(self) -> bool:
         """Return whether its levels are fitted to the frequency of each value."""

@@ -123,3 +123,23 @@ def frame_source(frame: object, most: float = inf) -> Source:
     library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
     return EagerFrame(opened) if isinstance(opened, nw.DataFrame) else LazyFrame(opened, most)
+
+
+def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
+    """Return the ordered categories of each column of a frame that has such, lowest first, where all are texts."""
+    categories_of: dict[str, Sequence[object]] = {}
+    if is_of_pandas(frame):
+        kinds = ((str(name), kind) for name, kind in frame.dtypes.items())
+        categories_of = {name: kind.categories.tolist() for name, kind in kinds if getattr(kind, "ordered", None)}
+    else:
+        import narwhals as nw
+
+        opened: Any = nw.from_native(frame)
+        categories_of = {
+            name: kind.categories for name, kind in opened.collect_schema().items() if isinstance(kind, nw.Enum)
+        }
+    return {
+        name: tuple(map(str, categories))
+        for name, categories in categories_of.items()
+        if all(isinstance(category, str) for category in categories)
+    }

@@ -35,7 +35,7 @@ from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
 from marginals.tables.files import Files, files_of, frame_of
-from marginals.tables.frames import frame_source
+from marginals.tables.frames import frame_source, given_orders
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
 from marginals.tables.layout import ONE_LINE, Header, is_header
@@ -507,6 +507,17 @@ class TableSource:
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
 
     @property
+    def _ordered(self) -> dict[str, Attribute]:
+        """Used attributes; sensitive ones without an order take that of a frame, if it has their values."""
+        orders = given_orders(self.origin) if self.path is None else {}
+        return {
+            column: replace(attribute, order=orders[column])
+            if column in orders and attribute.takes_order(orders[column])
+            else attribute
+            for column, attribute in self.used.items()
+        }
+
+    @property
     def unit(self) -> Unit:
         """Unit that is counted: rows, or people."""
         return Unit(self.person, self.one_row, self.rows_per_person)
@@ -668,7 +679,7 @@ class TableSource:
         most = self.unit.declared
         rows = k * most if isinstance(most, int) else k
         return Reading(
-            opened, self.used, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
+            opened, self._ordered, frozenset(self.missing), self.domain == "observed", self.decimal, rows, self.ladders
         )
 
 

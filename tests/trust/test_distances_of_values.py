@@ -36,6 +36,7 @@ VALUES = {
     "times": ["7:30", "9:05", "10:00", "23:59"],
     "bands": ["<5", "5-17", "18-64", "65+"],
     "words of a config": ["none", "mild", "bad", "awful", "deadly"],
+    "words of a frame": ["none", "mild", "bad", "awful", "deadly"],
 }
 """Of each kind some values, lowest first."""
 
@@ -66,6 +67,8 @@ class Case:
         ]
         frame = pd.DataFrame(rows, columns=["ward", "ill"])
         order = self.values if self.kind == "words of a config" else ()
+        if self.kind == "words of a frame":
+            frame["ill"] = pd.Categorical(frame["ill"], categories=[*self.values, ""], ordered=True)
         hierarchy = None
         if len(self.above) > 1:
             shuffled = np.random.default_rng(len(rows)).permutation(len(self.values)).tolist()

@@ -11,7 +11,7 @@ import pytest
 import marginals
 from checks import MaxentDiversity, Verdict, parse_diversity
 from command_line import run
-from marginals import Attribute, Policy
+from marginals import Attribute, InputError, Policy
 from small_release import write_release
 
 ORDERED = "t-closeness:0.3 ordered"
@@ -68,6 +68,21 @@ def test_words_lie_in_the_order_of_the_config_and_readers_are_told(tmp_path: Pat
         assert "order = [" in refused.output
         assert "low" not in refused.output.replace("lowest", "")
     assert not (tmp_path / "other").exists()
+
+
+def test_an_ordered_category_says_the_order_and_another_does_not() -> None:
+    frame = two_wards(LOW_TO_HIGH)
+    roles = {"ward": "quasi-identifier", "days": "sensitive"}
+    levels = ["low", "mid", "high", "none has it"]
+    frame["days"] = pd.Categorical(frame["days"], categories=levels, ordered=True)
+    assert reached(marginals.read_table(frame, roles)) == 5 / 40
+    polars = pytest.importorskip("polars")
+    schema = {"ward": polars.String, "days": polars.Enum(levels)}
+    enum = polars.DataFrame(frame.astype(str).to_dict("list"), schema=schema)
+    assert reached(marginals.read_table(enum, roles)) == 5 / 40
+    frame["days"] = frame["days"].cat.as_unordered()
+    with pytest.raises(InputError, match=r"order = \["):
+        marginals.recoding.assess(marginals.read_table(frame, roles), Policy(diversity=ORDERED))
 
 
 def test_fitted_groups_of_words_in_an_order_are_neighbours() -> None:
