@@ -139,6 +139,16 @@ def test_with_turnover_known_as_many_come_as_leave_and_the_bundles_say_so(tmp_pa
     assert ["readers who know that people come and go" in page for page in reports.values()] == [True, True, False]
 
 
+def test_turnover_is_known_of_two_releases_where_both_say_so(tmp_path: Path) -> None:
+    """Readers of the first release may not know of it, so that none of its 200 who left, and of 203 who came, are told."""
+    for frame, turnover in ((FIRST, "unknown"), (pd.concat([FIRST.iloc[200:], people(2, 203)]), "known")):
+        policy = replace(POLICY, turnover=turnover, max_attributes=1)
+        marginals.publish(read(frame), policy, ledger=tmp_path / "ledger").write(tmp_path / turnover)
+    (pair,) = listed(tmp_path / "ledger")["pairs"]
+    assert (pair["ok"], pair["turnover_known"]) == (True, False)
+    assert not 0 < abs(pair["smallest_difference"] or 0) < 5
+
+
 def _an_older_head(ledger: Path) -> None:
     first = json.loads((ledger / "0002" / "entry.json").read_text())["previous"]
     (ledger / "head.json").write_text(json.dumps({"number": 1, "entry": first}))

@@ -69,6 +69,12 @@ def test_processes_change_nothing_of_a_bootstrap_and_it_tells_how_far_it_is(sele
     assert two.equals(selected.bootstrap(6, seed=3, jobs=1))
 
 
+def test_rows_of_the_model_come_again_with_the_same_seed(selected):
+    drawn = selected.simulate(50, seed=1)
+    assert drawn.equals(selected.simulate(50, seed=1))
+    assert list(drawn["age"].cat.categories) == ["young", "middle", "old"]
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bootstrap_ends_in_time_and_says_how_many_tables_it_had(selected, jobs):
     shares = selected.bootstrap(500, jobs=jobs, time_limit=0.01)

@@ -5,6 +5,7 @@ import random
 import re
 import stat
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -273,6 +274,18 @@ def test_a_key_is_made_and_signs_in_one_command(small_config: Path, tmp_path: Pa
     again = run("publish", small_config, "--out", out, "--sign", key, "--new-key", status=2)
     assert "no key is replaced" in again.stderr
     assert run("publish", small_config, "--out", out, "--sign", key, status=0)
+
+
+def test_a_damaged_secret_key_is_refused(tmp_path: Path) -> None:
+    """A bit of its seed or of its public half is another: nobody could verify what it signs."""
+    key = write_keys(tmp_path, "ours").secret
+    head, text = key.read_text().splitlines()
+    content = b64decode(text)
+    for place in range(62, 126):
+        changed = content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :]
+        key.write_text(f"{head}\n{b64encode(changed).decode()}\n")
+        with pytest.raises(InputError, match="was damaged"):
+            secret_key(key)
 
 
 def test_a_pair_of_keys_takes_no_place_that_is_read_or_written(tmp_path: Path) -> None:

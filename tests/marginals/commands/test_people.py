@@ -82,3 +82,16 @@ def test_what_is_not_clear_of_people_is_said_before_all_else(tmp_path: Path) -> 
     answer = json.loads(run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", "--json").stdout)
     assert (next(iter(answer)), answer["warnings"]) == ("warnings", warnings)
     assert "k rows may be fewer than k people" in run("assess", tmp_path / "release.toml").stdout
+
+
+def test_no_warning_advises_to_leave_out_what_says_whose_rows_these_are(tmp_path: Path) -> None:
+    number = np.arange(900)
+    person = [f"p{n // 2}" if n % 3 else "" for n in number]
+    pd.DataFrame({"pid": person, "sex": np.where(number % 2, "f", "m")}).to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "release.toml").write_text(
+        '[data]\npath = "rows.csv"\nperson = "pid"\nrows_per_person = 2\n'
+        '[attributes.sex]\nrole = "quasi-identifier"\n[privacy]\nk_link = 3\n'
+    )
+    published = run("publish", tmp_path / "release.toml", "--out", tmp_path / "out", status=0)
+    assert "Find out whose rows these are" in published.stderr
+    assert "Ignore that column" not in published.stderr + (tmp_path / "out-steward.html").read_text()

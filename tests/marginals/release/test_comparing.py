@@ -124,6 +124,14 @@ def test_what_is_too_large_or_too_many_is_left_out_and_said(monkeypatch: pytest.
     assert some.release.one_way.left_out == 3
 
 
+def test_nothing_is_said_of_pairs_when_the_time_is_over_midway() -> None:
+    """A mean of those reached by then would be another on another day; single attributes are always told of."""
+    over = iter([False, False, True])
+    told = marginals.accuracy.comparison(table.cube, release.model, {}, stop=lambda: next(over))
+    assert (told.release.two_way.by_table, told.release.two_way.left_out, told.compared_pairs) == ({}, 3, ())
+    assert len(told.release.one_way.by_table) == 3
+
+
 def test_attributes_with_one_value_are_compared_too() -> None:
     rows = pd.DataFrame({"town": ["ash"] * 20, "ill": ["no", "yes"] * 10})
     counted = marginals.read_table(rows, {"town": Attribute("quasi-identifier"), "ill": Attribute("sensitive")})
