@@ -135,7 +135,10 @@ class Comparison(Renewed):
     yardsticks: Mapping[str, Accuracy]
     compared_pairs: tuple[PairCompared, ...] = ()
 
-    _REPLACED: ClassVar = {"furthest_odds": "most_lost() lists the pairs by what is lost"}
+    _REPLACED: ClassVar = {
+        "each": "candidates has the release and its yardsticks",
+        "furthest_odds": "most_lost() lists the pairs by what is lost",
+    }
 
     def __repr__(self) -> str:
         tables = f"{len(self.release.two_way.by_table)} two-way tables {self.release.two_way.mean:.3f}"

@@ -327,6 +327,10 @@ def latest(attacks: Iterator[Attacks], *stopped_by: type[BaseException]) -> Atta
 
 def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline: Deadline) -> Iterator[Attacks]:
     """Yield what is measured after each part, for who stops in between. Raises TimeOverError, InputError or BundleError."""
+    if not folders:
+        raise InputError("name the folder of a release to attack")
+    if truth is not None:
+        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]

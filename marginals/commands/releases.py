@@ -116,7 +116,8 @@ def publish(
             if not as_json:
                 print_lines(_before_searching(configured, table, config, ledger, page, out), err=True)
             PHASES.begin("preparation")
-            policy = replace(configured.policy, time_limit=min(limit, until.left / 2))
+            searched = limit if seconds is None else min(limit, until.left / 2)
+            policy = replace(configured.policy, time_limit=searched)
             return table, marginals.publish(table, policy, progress, configured.imprint, deadline, ledger)
 
         limit = configured.policy.time_limit

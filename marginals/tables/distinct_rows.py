@@ -3,7 +3,8 @@
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime
 from itertools import chain
@@ -238,9 +239,11 @@ class PandasFrame(InOrder):
         return list(map(str, self.frame.columns))
 
     def first_rows(self, count: int) -> DistinctRows:
-        """Return at most so many rows at the beginning, alike ones apart."""
+        """Return at most so many rows at the beginning, alike ones apart, of the columns that can be read."""
         first = PandasFrame(self.frame.loc[:, ~self.frame.columns.duplicated()].head(count), self.name)
-        return first.rows(first.columns)
+        return DistinctRows.each_once(
+            _readable(first.columns, lambda place: first._coded(first.columns[place])), len(first.frame)
+        )
 
     def rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return all rows of some columns in order, alike ones apart."""
@@ -262,7 +265,7 @@ class PandasFrame(InOrder):
         try:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:
-            raise _unread(where, "lists or the like") from None
+            raise _unread(where, _LISTS) from None
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
@@ -296,10 +299,29 @@ def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRow
     return DistinctRows.each_once(coded, table.num_rows)
 
 
+def first_rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
+    """Return all rows in order, alike ones apart, of the columns that can be read; of columns of one name the first."""
+    coded = _readable(columns, lambda place: _coded(table.column(place), f"column {columns[place]!r} of {name}"))
+    return DistinctRows.each_once(coded, table.num_rows)
+
+
+def _readable(
+    columns: Sequence[str], coded: Callable[[int], tuple[CodeArray, Values]]
+) -> dict[str, tuple[CodeArray, Values]]:
+    readable = dict[str, tuple[CodeArray, Values]]()
+    for place, column in enumerate(columns):
+        if column not in columns[:place]:
+            with suppress(InputError):
+                readable[column] = coded(place)
+    return readable
+
+
+_LISTS = "lists or the like, not single values"
+
+
 def _unread(where: str, held: str) -> InputError:
-    return InputError(
-        f"{where} holds {held}, which not every engine reads alike; write them as numbers or texts, or leave the column out"
-    )
+    why = "" if held == _LISTS else ", which not every engine reads alike"
+    return InputError(f"{where} holds {held}{why}; write them as numbers or texts, or leave the column out")
 
 
 def without_views(table: "pa.Table") -> "pa.Table":
@@ -320,13 +342,12 @@ def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
     import pyarrow as pa
 
-    plain = column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     try:
         # Filling in for null would make Arrow load pandas.
-        encoded = plain.combine_chunks().dictionary_encode(null_encoding="encode")
-    except pa.ArrowNotImplementedError:
-        held = "lists or the like" if pa.types.is_nested(plain.type) else "values of an extension type"
-        raise _unread(where, held) from None
+        encoded = column.cast(kind).combine_chunks().dictionary_encode(null_encoding="encode")
+    except (pa.ArrowNotImplementedError, TypeError):
+        raise _unread(where, _LISTS if pa.types.is_nested(kind) else "values of an extension type") from None
     values = encoded.dictionary
     try:
         if pa.types.is_timestamp(values.type):

@@ -28,6 +28,7 @@ from marginals.tables.distinct_rows import (
     DistinctRows,
     InOrder,
     PandasFrame,
+    first_rows_of,
     rows_of,
     text_of,
     without_blank_rows,
@@ -371,7 +372,7 @@ class ParquetFiles(Files):
     def first_rows(self, count: int) -> DistinctRows:
         """Return at most so many rows at the beginning of the first file, alike ones apart."""
         first = next(iter(_batches(self.paths[0], self.columns))).slice(0, count)
-        return rows_of(first, self.columns, self.paths[0].name)
+        return first_rows_of(first, self.columns, self.paths[0].name)
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read all rows of one of the files."""

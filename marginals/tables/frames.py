@@ -14,6 +14,7 @@ from marginals.tables.distinct_rows import (
     InOrder,
     PandasFrame,
     Source,
+    first_rows_of,
     is_of_pandas,
     numbers_of,
     rows_of,
@@ -57,8 +58,8 @@ class EagerFrame(InOrder):
         return self.frame.columns
 
     def first_rows(self, count: int) -> DistinctRows:
-        """Return at most so many rows at the beginning, alike ones apart."""
-        return rows_of(self.frame.head(count).to_arrow(), self.columns, self.name)
+        """Return at most so many rows at the beginning, alike ones apart, of the columns that can be read."""
+        return first_rows_of(self.frame.head(count).to_arrow(), self.columns, self.name)
 
     def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
         """Read all rows of some columns, in one part."""
@@ -99,8 +100,8 @@ class LazyFrame:
         return DistinctRows.of(coded.values, coded.codes, numbers_of(table.column(_COUNT)).astype(np.int64))
 
     def first_rows(self, count: int) -> DistinctRows:
-        """Return some of the rows, at most so many."""
-        return rows_of(self.frame.head(count).collect(backend="pyarrow").to_native(), self.columns, self.name)
+        """Return some of the rows, at most so many, of the columns that can be read."""
+        return first_rows_of(self.frame.head(count).collect(backend="pyarrow").to_native(), self.columns, self.name)
 
     def place(self, _column: str, _text: str) -> str | None:
         """Return None: the rows have no order."""

@@ -1,6 +1,5 @@
 """Help tells the truth: commands in the order of work, first sentences whole, and every example runs as it stands."""
 
-import inspect
 import pydoc
 import re
 import shlex
@@ -135,13 +134,6 @@ def test_the_help_of_the_package_is_an_overview_of_each_name() -> None:
     told = pydoc.plain(pydoc.render_doc(marginals))
     assert len(told.splitlines()) <= 150
     assert sorted(re.findall(r"^    (\w+) {2,}\S", marginals.__doc__ or "", re.MULTILINE)) == public_names(marginals)
-
-
-def test_nothing_is_imported_by_a_star_that_is_not_public() -> None:
-    everything: dict[str, object] = {}
-    exec("from marginals import *", everything)
-    functions = {name for name, value in everything.items() if inspect.isroutine(value) or inspect.isclass(value)}
-    assert functions <= {*public_names(marginals)}
 
 
 def errors_below(kind: type[Exception]) -> set[type[Exception]]:

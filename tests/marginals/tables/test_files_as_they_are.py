@@ -338,6 +338,24 @@ def test_a_column_whose_name_is_part_of_that_of_the_counts_stays() -> None:
     assert read_table(frame, ROLES, counts="n_age").domain.attributes == NAMES
 
 
+def test_columns_that_cannot_be_read_or_have_one_name_do_not_hide_counts(tmp_path: Path) -> None:
+    """Reading the first rows failed on columns that nobody uses, so that rows of counts were published as people."""
+    pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table(COUNTS)
+    number = table.num_rows
+    lists = pa.DictionaryArray.from_arrays(pa.array([0] * number), pa.array([[1]]))
+    for unused in ([b""] * number, [[1]] * number, pa.array([1] * number, pa.duration("s")), lists):
+        with pytest.raises(InputError, match="looks like a table of counts"):
+            read_table(table.append_column("photo", unused if unused is lists else [unused]), ROLES)
+    parquet.write_table(
+        table.append_column("photo", [[b""] * number]).append_column("photo", [[1] * number]), tmp_path / "t.parquet"
+    )
+    with pytest.raises(InputError, match="looks like a table of counts"):
+        read_table(tmp_path / "t.parquet", ROLES)
+    with pytest.raises(InputError, match="column 'photo' of the table holds lists or the like, not single values;"):
+        read_table(table.append_column("photo", lists), ROLES | {"photo": "quasi-identifier"}, counts="Freq")
+
+
 def test_a_table_of_counts_has_no_person_and_no_rows() -> None:
     with pytest.raises(InputError, match=r"counts names 'Freq'.*Leave out person"):
         read_table(COUNTS.assign(id=1), ROLES | {"id": "identifier"}, counts="Freq", person="id")
