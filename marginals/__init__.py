@@ -2,7 +2,7 @@
 
 Read a table
     read_table      count a file or a frame
-    read_rows       the rows of one, uncounted
+    read_rows       a file or a frame, with its single rows
     read_config     table, policy and imprint of a config
     read_hierarchy  levels of values, from a file as ARX writes it
     Attribute       what a column is, and how its values are generalized
@@ -16,9 +16,9 @@ Read a table
 Publish
     Policy          privacy that a release must have, and how to search for it
     publish         the release that keeps the most of a table
-    StewardReport   what only the steward of the table may know of it
+    StewardReport   how near a release comes to its table, for the steward alone
     Imprint         title of a release, and its publisher
-    frontier        how near to the table releases of many policies come
+    frontier        the best release under each of many policies, by its error
     anonymize       single tables that satisfy a policy
     select          a decomposable model of a table, without privacy
 
@@ -36,8 +36,8 @@ Judge
     Population      everybody of whom a table is a sample
 
 Errors
-    MarginalsError  the root of all
-    InputError      something that cannot be used as it is
+    MarginalsError  the base class of all errors of this package
+    InputError      a wrong value or file, and what to give instead
 
 More is in marginals.auditing, .criteria, .errors, .recoding, .risk and .selection; help(marginals.publish) explains a name.
 

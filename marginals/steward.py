@@ -337,7 +337,7 @@ class StewardReport(Renewed):
 
     @property
     def removed_by_best_table(self) -> float | None:
-        """The same share for the best single table; None also without one."""
+        """Share that the best single table removes; None also without one."""
         return None if self.kl_best_table is None else self._removed(self.kl_best_table)
 
     def _removed(self, kl_divergence: float) -> float | None:

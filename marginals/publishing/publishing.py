@@ -372,7 +372,7 @@ def releasable(
     claimed: Mapping[str, AnyCollection[int]] | None = None,
     named: Mapping[str, NamedLevels] | None = None,
 ) -> Collection:
-    """The same marginals over a domain that reveals nothing else; levels are renumbered.
+    """Return the marginals over a domain that reveals nothing else; levels are renumbered.
 
     public: attributes with public hierarchies. claimed: coarser levels that a claim is about, which are published too.
     named: names of groups.

@@ -308,9 +308,9 @@ def first_rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> Disti
 def _readable(
     columns: Sequence[str], coded: Callable[[int], tuple[CodeArray, Values]]
 ) -> dict[str, tuple[CodeArray, Values]]:
-    readable = dict[str, tuple[CodeArray, Values]]()
+    readable, places = dict[str, tuple[CodeArray, Values]](), dict[str, int]()
     for place, column in enumerate(columns):
-        if column not in columns[:place]:
+        if places.setdefault(column, place) == place:
             with suppress(InputError):
                 readable[column] = coded(place)
     return readable
