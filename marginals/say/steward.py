@@ -67,7 +67,6 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     if priced := chance_in_words(report, 3):
         yield f"  {priced}"
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
-    yield from filter(None, [removed_in_words(report)])
     yield from _comparison_lines(report.comparison)
     yield from filter(None, [worse_than_one_way(report), search_line(report.search, has_base=report.has_base)])
 
@@ -118,14 +117,6 @@ def worse_than_one_way(report: "StewardReport") -> str:
         f"by {mean:.4f}, but the policy allows coarse ones only of {coarse}. Let their levels "
         f'be fitted (ladder = "fitted"), demand fewer rows (k_link, k_combinatorial, min_cell), or leave them out{without}.'
     )
-
-
-def removed_in_words(report: "StewardReport") -> str:
-    """Return which share of the divergence a release removes; empty if none, or if several attributes are sensitive."""
-    if (share := report.removed) is None or _all_sensitive(report):
-        return ""
-    removes = f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
-    return f"Relative to suppressing all quasi-identifiers, the release {removes} of the KL divergence."
 
 
 def _all_sensitive(report: "StewardReport") -> str:
