@@ -178,6 +178,7 @@ class Attribute(Settings):
         ),
     )
     confirmed: bool = setting(False, FLAG)
+    level_of: str = setting("", Key(is_text, "name another column"))
 
     if TYPE_CHECKING:  # lists, and texts for roles, are taken too
 
@@ -243,6 +244,8 @@ class Attribute(Settings):
             "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
                 (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
+            "level_of says that another column decides the values, so that this one has no levels of its own; leave out "
+            "hierarchy, intervals, prefixes, dates and ladder": self.level_of and (any(ways) or self.is_fitted),
             f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (
                 SUPPRESSED in self.at_most and not self.harm.harmless
             ),
@@ -465,10 +468,14 @@ def words_in_order(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Codebook:
-    """Description of some attributes, and the meaning of some of their values, by label."""
+    """Description of some attributes, the meaning of some of their values, by label, and names of some of their levels.
+
+    levels: by name, which is that of another column; each an attribute and a number.
+    """
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, attributes: Mapping[str, Attribute]) -> "Codebook":
@@ -477,6 +484,15 @@ class Codebook:
             {name: attribute.description for name, attribute in attributes.items() if attribute.description},
             {name: dict(attribute.values) for name, attribute in attributes.items() if attribute.values},
         )
+
+    def at_levels(self, published: Mapping[str, list[int]]) -> "Codebook":
+        """Return the codebook with the numbers that levels have among the published ones, where these are listed."""
+        places = {
+            name: (of, published[of].index(level) if of in published else level)
+            for name, (of, level) in self.levels.items()
+            if level in published.get(of, [level])
+        }
+        return replace(self, levels=places)
 
     def of_labels(self, domain: Domain) -> "Codebook":
         """Codebook of only the attributes of a domain and their labels."""
@@ -489,11 +505,13 @@ class Codebook:
             for name, hierarchy in domain.items()
         }
         descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
-        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings})
+        levels = {name: at for name, at in self.levels.items() if at[1] < domain.hierarchy(at[0]).height}
+        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings}, levels)
 
     def description(self, attribute: str) -> str:
-        """Description of an attribute; empty without one."""
-        return self.descriptions.get(attribute, "")
+        """Description of an attribute, with the names of its levels; empty without any."""
+        levels = (f"{name} is its level {level}" for name, (of, level) in self.levels.items() if of == attribute)
+        return "; ".join(filter(None, [self.descriptions.get(attribute, ""), *levels]))
 
     def meaning(self, attribute: str, label: str) -> str:
         """Meaning of a label; empty without one."""
@@ -537,4 +555,7 @@ class Codebook:
     def entries(self, attribute: str) -> dict[str, object]:
         """Entries of a bundle about an attribute."""
         entries = {"description": self.descriptions, "values": self.values}
-        return {key: words[attribute] for key, words in entries.items() if attribute in words}
+        levels = {name: level for name, (of, level) in self.levels.items() if of == attribute}
+        return {key: words[attribute] for key, words in entries.items() if attribute in words} | (
+            {"levels": levels} if levels else {}
+        )
