@@ -251,7 +251,6 @@ def print_publication_json(
             "evaluated": search.evaluated,
             "optimal": search.optimal,
             "lower_bound": search.bound,
-            "base": steward.base,
         },
     }
     more = {

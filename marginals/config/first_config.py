@@ -18,7 +18,7 @@ from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
 from marginals.config.facts import missing_in_words
 from marginals.config.guessed_table import NOTHING_CHOSEN, Choices, DescribedTable, GuessedTable
-from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
+from marginals.config.guessing import LEAST_CELL, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
@@ -220,8 +220,7 @@ class InitialConfig:
         )
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.target))
-        base = _BASE.format(table=_NO_BASE if self.counted.generalizations is None else _IF_BETTER)
-        return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
+        return "\n".join([head, data, _ROLES, *sections, self._privacy(), self._search()])
 
     def _data(self, path: str) -> str:
         table, complete, form = self.guessed.table, self.counted.complete, self.form
@@ -457,14 +456,6 @@ _DEMANDS = f"""\
 # purpose{{remove}}. Without this line nothing sensitive is published.
 diversity = "{PROPOSED}"
 """
-
-_BASE = """\
-# One table with all the columns, each coarsened as far as it must be, can be part of the release.
-[base]
-table = {table}
-"""
-_IF_BETTER = '"auto"               # if that is better; "best": always; "none": smaller tables only'
-_NO_BASE = f'"none"    # looking for the best takes long, with over {MOST_NODES:,} ways to coarsen; else try "auto"'
 
 _IMPOSSIBLE = (
     "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "

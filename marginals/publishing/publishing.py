@@ -249,7 +249,7 @@ def require_demanded(table: Table, policy: Policy) -> None:
         f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "
         f"so readers could learn the value of single people: add {key} = {json.dumps(PROPOSED)} {where}, "
         f"or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
-    ).helped_by(diversity={"attribute": silent[0] if by_attribute else "", "demand": PROPOSED})
+    ).about("privacy.diversity")
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:

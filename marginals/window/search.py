@@ -60,7 +60,7 @@ def _lines(candidate: Candidate) -> list[str]:
 
 def _obstacles(candidate: Candidate) -> list[tuple[str, str, str]]:
     """Return obstacles in sentences, each with the page where it can be moved and the text of the link, if there is one."""
-    answer, remedies = candidate.answer, candidate.answer.get("remedies", {})
+    answer, key = candidate.answer, candidate.answer.get("key", "")
     obstacles = [
         (f"Nothing is published of {name}: {reason}", f"/levels?{urlencode({'attribute': name})}", f"Levels of {name}")
         for name, reason in answer.get("unpublished", {}).items()
@@ -69,8 +69,12 @@ def _obstacles(candidate: Candidate) -> list[tuple[str, str, str]]:
         refused = "move that would tell more was" if moves == 1 else "moves that would tell more were"
         obstacles.append((f"{moves:,} {refused} refused at the end: {reason}", "", ""))
     if candidate.error:
-        place = ("/policy", "Choose a policy") if "diversity" in remedies else ("/table/text", "Edit the config")
-        obstacles.append((candidate.error, *(place if remedies else ("", ""))))
+        place = (
+            ("/policy", "Choose a policy")
+            if key.startswith("privacy.diversity")
+            else ("/table/text", "Edit the config")
+        )
+        obstacles.append((candidate.error, *(place if key else ("", ""))))
     for table in answer.get("wanted", []):
         if table.get("obstacle"):
             obstacles.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", "", ""))
