@@ -1,7 +1,6 @@
 """Columns as a steward describes them: their roles, and the ways to generalize their values."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -19,7 +18,7 @@ from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, 
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.scales import in_order, known_order
-from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing
+from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing, without_accents
 from marginals.tables.values import (
     UNITS,
     NumberFormat,
@@ -457,15 +456,9 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(words_in_order(name))
 
 
-_WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "æ": "ae", "œ": "oe", "đ": "d"})
-"""Letters that are no letter with an accent."""
-
-
 def words_in_order(name: str) -> list[str]:
     """Words of the name of a column in their order, without accents."""
-    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
-    plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
-    return re.findall(r"[a-z]+", plain.lower())
+    return re.findall(r"[a-z]+", without_accents(re.sub(r"([a-z])([A-Z])", r"\1 \2", name)))
 
 
 @dataclass(frozen=True)
@@ -515,10 +508,6 @@ class Codebook:
         levels = (f"{name} is its level {level}" for name, (of, level) in self.levels.items() if of == attribute)
         return "; ".join(filter(None, [self.descriptions.get(attribute, ""), *levels]))
 
-    def meaning(self, attribute: str, label: str) -> str:
-        """Meaning of a label; empty without one."""
-        return self.values.get(attribute, {}).get(label, "")
-
     def word(self, attribute: str, label: str) -> str:
         """Return the meaning of a label if no other label has it; else the label."""
         meanings = self.values.get(attribute, {})
@@ -551,7 +540,7 @@ class Codebook:
 
     def in_words(self, attribute: str, label: str) -> str:
         """Label with its meaning."""
-        meaning = self.meaning(attribute, label)
+        meaning = self.values.get(attribute, {}).get(label)
         return f"{label} ({meaning})" if meaning and meaning != label else label
 
     def entries(self, attribute: str) -> dict[str, object]:

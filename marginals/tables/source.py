@@ -28,14 +28,13 @@ from marginals.keys import (
     one_of,
     setting,
 )
-from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.column_levels import check_levels, with_levels
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
-from marginals.tables.files import Files, files_of, frame_of
+from marginals.tables.files import Files, check_columns, files_of, frame_of
 from marginals.tables.frames import frame_source, given_orders
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
@@ -387,21 +386,17 @@ class Reading:
         return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
-        attribute = self.attributes[column]
+        attribute, form = self.attributes[column], self.numbers.get(column) or NumberFormat(self.decimal)
         if attribute.dates:
             return "is no date such as 2023-11-12, 2023-11-12 14:30 or 12.11.2023, which dates need"
-        if not attribute.has_decimals:
-            if (self.numbers.get(column) or NumberFormat(self.decimal)).is_number(text):
-                return (
-                    "is not a whole number, which intervals need that are given in whole numbers; give their widths with a "
-                    "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
-                )
+        if attribute.has_decimals:
+            return f"is not a number with {form}, which intervals need; data.decimal names the sign"
+        if not form.is_number(text):
             return "is not a whole number, which intervals need"
-        if NumberFormat.of([text], self.decimal) is not None:
-            return f"is not written as most numbers of the column are, with {self.numbers[column]}"
-        if any(number_in(text, sign) is not None for sign in DECIMAL_SIGNS):
-            return f"is not a number whose decimal sign is {self.decimal!r}, as data.decimal says"
-        return "is not a number, which intervals need"
+        return (
+            "is not a whole number, which intervals need that are given in whole numbers; give their widths with a "
+            "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
+        )
 
     def _place(self, column: str, text: str) -> str:
         place = self.source.place(column, text)
@@ -696,7 +691,7 @@ class TableSource:
             source = files = self.files()
             # Where a column is lacking, the whole first line may be a record.
             refuse_record(files, self.used if {*needed} <= {*files.columns} else files.columns, self.missing)
-        check_columns(source, needed)
+        check_columns(source.name, source.columns, needed)
         if self.counts is None and self.person is None:
             column = likely_counts(source)
             if column is not None and column not in self.used:
@@ -773,19 +768,6 @@ def _source(origin: object, attributes: object, missing: object, settings: Mappi
 
 
 _ROWS = 10_000
-"""Number of rows that are looked at."""
-
-
-def check_columns(source: Source, needed: Sequence[str]) -> None:
-    """Raise InputError for a source that lacks a column, or has it twice."""
-    columns = list(source.columns)
-    for column in needed:
-        if column not in columns:
-            # The columns are not listed: without a header they are the values of a row.
-            suggestion = did_you_mean(column, columns) or f"it has {len(columns)} others"
-            raise InputError(f"{source.name} has no column {column!r}; {suggestion}")
-        if columns.count(column) > 1:
-            raise InputError(f"{source.name} has two columns of the name {column!r}")
 
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:
