@@ -95,8 +95,7 @@ def _attribute(guessed: Guess) -> Attribute:
 class CountedTable:
     """The sensitive columns of a table as publishing counts them, of so many people with so many rows each.
 
-    complete: rows that lack no value that is needed. generalizations: of the quasi-identifiers; None for too many.
-    impossible: pairs of values that no row has.
+    complete: rows that lack no needed value. generalizations: None for too many. impossible: pairs that no row has.
     """
 
     table: Table
@@ -113,10 +112,7 @@ class CountedTable:
 
 
 def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
-    """The guesses, and the sensitive columns as publishing counts them, but for those of which nothing can be shown.
-
-    Raises InputError where nothing is left.
-    """
+    """The guesses, and the sensitive columns of which something can be shown. Raises InputError where nothing is left."""
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
     while True:
         part = guessed.table
