@@ -60,18 +60,6 @@ def few_rows(least: int) -> str:
     return f"{counts_below(max(least, 2)).removeprefix('from ')} {'row' if least <= 2 else 'rows'}"
 
 
-_TITLES = {
-    "maxent-diversity": "Maximum-entropy diversity of {attribute}, {diversity}",
-    "register": "Diversity of {attribute} for readers with a register, {diversity}",
-    "min-cell": "Least count of a cell, {k:,}",
-    "min-published-cell": "Least published count, {k:,}",
-    "no-small-certain": "No combination is certain to be small, k = {k}",
-    "no-small-cell-certain": "No combination, sensitive values included, is certain to be small, k = {k}",
-    "k-combinatorial": "k-combinatorial anonymity, k = {k}",
-    "k-link": "k-link anonymity, k = {k}",
-}
-"""Names of claims for readers, by criterion."""
-
 _NOT_CERTAIN = (
     "No combination of {values} that is looked at is proven by the tables together to have only {few}. If the tables have a "
     "junction tree, all combinations are looked at. Else those of up to three values at any published level, also with any "
@@ -94,13 +82,12 @@ _COUNTED = {
 """Meanings of claims of least counts, by criterion."""
 
 
-def claim_title(claim: Claim) -> str:
-    """Return the name of a claim for readers."""
-    if isinstance(claim, CountClaim):
-        return _TITLES[claim.criterion].format(k=claim.k)
-    assert isinstance(claim, AttributeClaim)
-    attribute = f"{claim.about} at level {claim.level}" if claim.level else claim.about
-    return _TITLES[claim.criterion].format(attribute=attribute, diversity=str(claim.diversity))
+def claim_term(criterion: str, parameters: Mapping[str, Any]) -> str:
+    """Return a claim in short: `k-link k = 5, of people`."""
+    rows = parameters.get("rows_per_person")
+    of_whom = "" if rows is None else ", of people" if rows == 1 else f", of people with at most {rows} rows each"
+    values = ", ".join(f"{name} = {value}" for name, value in parameters.items() if name != "rows_per_person")
+    return f"{criterion} {values}".rstrip() + of_whom
 
 
 def claim_meaning(claim: Claim, sensitive: Sequence[str] = ()) -> str:
@@ -216,7 +203,7 @@ def _reached(claim: Claim, worst: WorstClass) -> str:
 
 
 def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
-    """Return a claim for a page, with its worst class: a `lead`, its labels as `cell`, and what it `reached`."""
+    """Return a claim for a page, with its sentence and its worst class: a `lead`, its `cell`, and what it `reached`."""
     worst, meaning = finding.worst_class, claim_meaning(claim, sensitive)
     if Algorithm.NOT_PUBLISHED in finding.algorithms:
         meaning = (
@@ -224,10 +211,9 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
         )
     how = f"Decided {', then '.join(algorithm.sentence for algorithm in finding.algorithms)}"
     return {
-        "name": claim_title(claim),
+        "sentence": _sentence_on(finding, ()),
         "meaning": meaning,
         "verdict": finding.verdict.value,
-        "said": finding.verdict.value,
         "lead": "Closest case" if finding.holds else "Worst case",
         "cell": worst.cell,
         "reached": _reached(claim, worst),
@@ -344,15 +330,9 @@ def _likeness(finding: Finding) -> Hashable:
 
 
 def _sentence_on(finding: Finding, harmful: AnyCollection[str]) -> Sentence:
-    parameters = dict(finding.parameters)
-    rows = parameters.pop("rows_per_person", None)
-    of_whom = "" if rows is None else ", of people" if rows == 1 else f", of people with at most {rows} rows each"
-    values = ", ".join(f"{name} = {value}" for name, value in parameters.items())
-    term = f"{finding.criterion} {values}".rstrip() + of_whom
     condition = CONDITION if finding.criterion in CONDITIONAL and finding.verdict in _KEPT else ""
-    return _sentence(
-        finding, term, str(parameters.get("sensitive", "")), [finding.note, _worst(finding, harmful), condition]
-    )
+    detail = [finding.note, _worst(finding, harmful), condition]
+    return _sentence(finding, claim_term(finding.criterion, finding.parameters), finding.sensitive, detail)
 
 
 def _joint_sentence(findings: Sequence[Finding], harmful: AnyCollection[str]) -> Sentence:

@@ -17,7 +17,7 @@ from marginals.errors import InputError
 from marginals.named_rules import named_rule, rule_names
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
 from marginals.publishing.wanted import WEIGHT
-from marginals.say.claims import MEANINGS, claim_meaning, claim_title
+from marginals.say.claims import MEANINGS, claim_meaning, claim_term
 from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Codebook, Harm, is_percent
 from marginals.tables.table import Table
@@ -85,7 +85,7 @@ def _claims(
     harm = {} if table is None else table.harm
     try:
         requirements = policy.requirements(tuple(sensitive), None, counts_missing, harm)
-        return [(claim_title(claim), claim_meaning(claim, sensitive)) for claim in requirements.claims]
+        return [(claim_term(c.criterion, c.parameters), claim_meaning(c, sensitive)) for c in requirements.claims]
     except MarginalsError:
         return []
 

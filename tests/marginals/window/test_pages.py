@@ -134,9 +134,9 @@ def test_the_policy_is_written_and_its_claims_shown(browser: Browser) -> None:
     assert (policy.k_link, policy.min_cell, policy.diversity) == (7, 4, "recursive:3,2")
     assert [rule.name for rule in policy.named_rules] == ["cms-11"]
     titles = (
-        "k-link anonymity, k = 7",
-        "Least count of a cell, 11",
-        "Maximum-entropy diversity of disease, recursive:3,2",
+        "k-link k = 7",
+        "min-cell k = 11",
+        "maxent-diversity diversity = recursive:3,2, sensitive = disease",
     )
     assert len(policy.requirements(("disease",)).claims) == len(titles)
     assert all(f"<b>{title}</b>" in page for title in titles)
