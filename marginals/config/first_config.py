@@ -382,7 +382,6 @@ _NOTES = {
     "label_form": "codes, which lie in no order",
     "missing": '"drop": rows without one are left out',
 }
-"""Comments on settings."""
 
 _HEAD = """\
 # Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.
