@@ -138,6 +138,7 @@ class Comparison(Renewed):
     _REPLACED: ClassVar = {
         "each": "candidates has the release and its yardsticks",
         "furthest_odds": "most_lost() lists the pairs by what is lost",
+        "pairs": "pandas.DataFrame(comparison.most_lost()) has a row for each pair",
     }
 
     def __repr__(self) -> str:
@@ -195,33 +196,6 @@ class Comparison(Renewed):
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
-    def pairs(self) -> "pd.DataFrame":
-        """Return a frame with a row for each pair of attributes, sorted by the association that is lost.
-
-        Columns as in `PairCompared`, and `if_independent`, the total variation of exact one-way tables.
-
-        >>> from marginals.example import publication
-        >>> columns = ["kind", "cramers_v", "cramers_v_released"]
-        >>> publication.steward.comparison.pairs()[columns].round(3)  # doctest: +NORMALIZE_WHITESPACE
-                              kind  cramers_v  cramers_v_released
-        first second
-        age   sex          assumed      0.838               0.299
-              diagnosis  published      0.584               0.400
-        sex   diagnosis  published      0.538               0.538
-        """
-        import pandas as pd
-
-        independent = self.yardsticks[INDEPENDENT].two_way.by_table if INDEPENDENT in self.yardsticks else {}
-        rows = [
-            {
-                **vars(pair),
-                **dict(zip(("first", "second"), pair.attributes)),
-                "if_independent": independent.get(pair.attributes, nan),
-            }
-            for pair in self.most_lost()
-        ]
-        return pd.DataFrame(rows, columns=_COLUMNS).set_index(["first", "second"])
-
     def most_lost(self) -> tuple[PairCompared, ...]:
         """Return the pairs, sorted by the association that is lost."""
         return tuple(sorted(self.compared_pairs, key=lambda pair: -pair.lost))
@@ -230,8 +204,6 @@ class Comparison(Renewed):
         """Return plain values."""
         return {**plain(self.release), "yardsticks": self.yardsticks, "pairs": self.most_lost()}
 
-
-_COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
 
 Stop = Callable[[], bool]
 _RELEASE = ""

@@ -420,7 +420,7 @@ class Waiting:
     """Rows that a release does not count yet, for its steward only.
 
     `unknown`: rows of today with values that the ledger does not have. `coarsened`: earlier margins that are coarser in this
-    one. `foreseen`: of the first release, the share of the people who will wait.
+    one.
     """
 
     came: int
@@ -428,13 +428,11 @@ class Waiting:
     unknown: int
     releases: int
     coarsened: tuple[Mapping[str, int], ...] = ()
-    foreseen: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        share = {} if self.foreseen is None else {"foreseen": self.foreseen}
-        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | share
+        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -561,13 +559,10 @@ class Continuation:
                 f"ledger {self.ledger.path}, though no few people did. Publish when more has changed, or another part"
             )
 
-    def after(self, cliques: Sequence[Mask], seed: int) -> Waiting:
-        """Rows that wait where these margins are published, with coarsened margins, or the share of people who will wait."""
-        domain = self.table.domain
-        if self.masks is None:
-            return replace(self.waiting, foreseen=_foreseen(self.table.base_counts, self.least, seed, cliques))
-        lost = [mask for mask in self.masks if not any(not mask & ~clique for clique in cliques)]
-        return replace(self.waiting, coarsened=tuple(map(domain.margin, lost)))
+    def after(self, cliques: Sequence[Mask]) -> Waiting:
+        """Rows that wait where these margins are published, with the margins that are coarser now."""
+        lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
+        return replace(self.waiting, coarsened=tuple(map(self.table.domain.margin, lost)))
 
     def entering(self, cliques: Sequence[Mask], date: str, named: Mapping[str, Hierarchy]) -> Entering:
         """Write the entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
@@ -644,8 +639,6 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
 CHANGED = 0.02
 """Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
 
-_STEPS = 10
-
 _REMEMBERED = 256
 
 
@@ -674,15 +667,6 @@ class SampledChanges:
             return int(sample.counts[places].sum()) >= max(round(table.total * CHANGED / 2), 1)
 
         return are_few
-
-
-def _foreseen(table: ContingencyTable, least: int, seed: int, cliques: AnyCollection[Mask]) -> float:
-    """Share of the people who are foreseen to wait beside these margins, to a thousandth; 1 if all may."""
-    low, high, margins = 0.0, 1.0, frozenset(cliques)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if SampledChanges(table, least, seed, middle).are_few(margins) else (middle, high)
-    return high
 
 
 @dataclass(frozen=True, eq=False)
@@ -754,12 +738,6 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
     """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table."""
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
-        if waiting.foreseen is not None:
-            yield (
-                f"If {100 * CHANGED:g} percent of the people change between two releases, about "
-                f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
-                "beside which fewer do."
-            )
         return
     beginning = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:

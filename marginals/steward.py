@@ -307,6 +307,7 @@ class StewardReport(Renewed):
 
     _REPLACED: ClassVar = {
         "beside": "further has the further tables",
+        "removed": "1 - kl_divergence / kl_suppressed is this share",
         "suggestions": "comparison.most_lost() lists the pairs to want",
     }
 
@@ -322,26 +323,6 @@ class StewardReport(Renewed):
     def two_way(self) -> TableErrors:
         """Errors of the tables of two attributes."""
         return self.comparison.release.two_way
-
-    @property
-    def removed(self) -> float | None:
-        """The share of the KL divergence of a table with all quasi-identifiers suppressed that the release removes.
-
-        Below 0 if the release is further from the data than that table; None if that table is the data itself.
-
-        >>> from marginals.example import publication
-        >>> round(publication.steward.removed, 3)
-        0.173
-        """
-        return self._removed(self.kl_divergence)
-
-    @property
-    def removed_by_best_table(self) -> float | None:
-        """Share that the best single table removes; None also without one."""
-        return None if self.kl_best_table is None else self._removed(self.kl_best_table)
-
-    def _removed(self, kl_divergence: float) -> float | None:
-        return 1 - kl_divergence / self.kl_suppressed if self.kl_suppressed > 1e-9 else None
 
     def trace(self) -> "pd.DataFrame":
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.

@@ -288,17 +288,14 @@ def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool 
 
 
 def _print_all(publication: "Publication") -> None:
-    from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
+    from marginals.say.claims import verification_sentences
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
-    release, steward, verification = publication.release, publication.steward, publication.release.verify()
-    harmful, words = release.published.harmful, release.published.codebook
+    release, steward = publication.release, publication.steward
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
-    print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.asked_for)
     print_lines(beside_lines(steward.further, steward.domain, most=_NAMED))
-    print_sentences(finding_sentences(words.worded(verification.checks), harmful))
-    print_sentences([*harm_sentences(harmful, _NAMED, words), *rule_sentences(words.worded(verification.rules))])
+    print_sentences(verification_sentences(replace(release.verify(), published=release.published)))
     print_lines(steward_lines(steward))
     click.echo(
         'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them.'
@@ -306,7 +303,7 @@ def _print_all(publication: "Publication") -> None:
 
 
 _NAMED = 5
-"""Further tables, or values of one attribute, that are named on the terminal."""
+"""Further tables that are named on the terminal."""
 
 _ATTACK_LINES = 19
 """Lines of `attack` without --verbose, above the one that says how many more there are."""
@@ -456,7 +453,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.say.answers import answer_lines, codebook_lines
+    from marginals.say.answers import answer_lines
 
     release = marginals.open_release(folder, deadline)
     answer = release.count(conditions, seconds=inf)
@@ -468,7 +465,6 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")
         print_lines(answer_lines(answer, release.domain, release.published.rows_per_person))
-        print_lines(codebook_lines(release.published.codebook, conditions))
 
 
 _MOST_ROWS = 100_000_000

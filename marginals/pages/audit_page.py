@@ -31,7 +31,6 @@ def audit_html(audit: Audit) -> bytes:
         facts=sum(len(part.facts) for part in audit.parts),
         undecided=sum(part.undecided for part in audit.parts),
         printed=sum(int(part.is_printed.sum()) for part in audit.parts),
-        contradictory=any(part.bounds is None for part in audit.parts),
     )
 
 

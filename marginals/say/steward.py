@@ -69,7 +69,6 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
     if report.kl_best_table is not None:
         yield f"  {report.kl_best_table:.3f} for the best single table."
-    yield from filter(None, [removed_in_words(report)])
     yield from _comparison_lines(report.comparison)
     yield from filter(None, [worse_than_one_way(report), search_line(report.search, report.base), str(report.base)])
 
@@ -122,21 +121,8 @@ def worse_than_one_way(report: "StewardReport") -> str:
     )
 
 
-def removed_in_words(report: "StewardReport") -> str:
-    """Return which share of the divergence a release removes; empty if none, or if several attributes are sensitive."""
-    release, best = report.removed, report.removed_by_best_table
-    if release is None or _all_sensitive(report):
-        return ""
-    compared = "" if best is None else f"; the best single table {_removes(best)}"
-    return f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{compared}."
-
-
 def _all_sensitive(report: "StewardReport") -> str:
     return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
-
-
-def _removes(share: float) -> str:
-    return f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
 
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
