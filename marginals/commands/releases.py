@@ -321,7 +321,7 @@ FAILED = 1
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "of what is published alone min-published-cell=K, of what is certain no-small-certain=K or no-small-cell-certain=K, "
-    "diversity=CRITERION, also of single attributes and levels as in a config, or register=CRITERION, the same of readers "
+    "diversity=CRITERION, or register=CRITERION, the same of readers "
     "who know the nonsensitive values of everybody; of releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
@@ -362,7 +362,7 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify release
       marginals verify release-a release-b
       marginals verify release-2025 release-2026 --check difference=10
-      marginals verify release --check k-link=10 --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
+      marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --rule cms-11 --key minisign.pub --report page.html
       marginals verify swept.csv --config release.toml
     """
@@ -620,7 +620,6 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     """
     from marginals.attacks import attacks_so_far, latest
     from marginals.say.attacks import parts_of_attacks
-    from marginals.say.sentences import in_short
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = latest(attacks_so_far(folders, table, deadline), KeyboardInterrupt)
@@ -630,10 +629,12 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        first_parts, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
-        for heading, sentences in first_parts:
-            print_lines([heading] if heading else [])
-            print_sentences(sentences)
-        print_lines([f"{left:,} more lines: --verbose"] if left else [])
+        told = [
+            line for heading, of in parts for line in (heading, *(line for sentence in of for line in sentence.lines))
+        ]
+        lines = [line for line in told if line]
+        texts = lines if verbose else [line for line in lines if not line.startswith(" ")][:_ATTACK_LINES]
+        print_lines(texts)
+        print_lines([f"{len(lines) - len(texts):,} more lines: --verbose"] if len(texts) < len(lines) else [])
     if attacks.note or attacks.is_stopped:
         click.get_current_context().exit(FAILED)

@@ -1,6 +1,6 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from checks.claims import (
 )
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
-from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of, unjudged
@@ -322,17 +321,14 @@ def _unless_seen(finding: Finding, bundles: Bundles, most: int = 1) -> Finding:
     return Finding(finding.criterion, Verdict.UNDECIDED, finding.parameters, None, (Algorithm.NONE,), 0, why)
 
 
-# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity={ diagnosis = ["entropy:6"] }`.
-
-
 def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim]:
-    """The claims that objects and texts stand for, in their order.
+    """The claims that objects and texts such as `k-link=6` stand for, in their order. Raises InputError for other text.
 
-    A diversity in text is claimed for each sensitive attribute, or for those it names. Raises InputError for text that is
-    no claim.
+    A diversity in text is claimed for each sensitive attribute.
     """
     try:
-        return [claim for text in claims for claim in _parsed(text, sensitive)]
+        parsed = ([text] if isinstance(text, Claim) else claims_from_text(text, sensitive) for text in claims)
+        return [claim for of_text in parsed for claim in of_text]
     except CriterionError as error:
         raise InputError(str(error)) from None
 
@@ -353,27 +349,3 @@ def _asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim,
         else:
             raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {claim!r}")
     return tuple(others), max(demands, default=None)
-
-
-def _parsed(demands: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
-    if not isinstance(demands, str):
-        return [demands]
-    name, _, value = demands.partition("=")
-    if name == "diversity" and value.lstrip().startswith("{"):
-        return _by_attribute(value, sensitive)
-    return claims_from_text(demands, sensitive)
-
-
-def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
-    import tomllib  # loaded here: most name no claims of their own
-
-    try:
-        table = tomllib.loads(f"diversity = {value}")["diversity"] if "\n" not in value else None
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        table = None
-    if isinstance(table, Mapping) and table:
-        return [*diversities_by_attribute(table, sensitive)]
-    raise InputError(f"a diversity of single attributes is written {_EXAMPLE}, not {value!r}")
-
-
-_EXAMPLE = 'diversity={ diagnosis = ["entropy:6", "distinct:3"] }'

@@ -77,9 +77,6 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         mark = NOT_EXAMINED if readers.largest_share is None else LOOK
         yield Sentence(mark, _register_in_words(readers), readers=WITH_REGISTER)
     yield from map(_guesses, attacks.attacked)
-    for attribute, reason in attacks.left_out.items():
-        not_examined = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
-        yield Sentence(NOT_EXAMINED, not_examined, readers=ACROSS_CLASSES)
     if attacks.published is not None and (attacks.likely is not None or not attacks.unmeasured):
         mark = LOOK if attacks.likely is not None and attacks.likely.tops else NOT_EXAMINED
         yield Sentence(mark, f"{OF_RANKS}: {_likely(attacks.likely)}", readers=OF_RANKS)
