@@ -235,14 +235,6 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return by_reason
 
 
-def _whose(candidates: int, classes: int) -> str:
-    if candidates == classes:
-        return "the only class" if classes == 1 else f"at least one of the {classes:,} classes"
-    return (
-        f"one class (of {classes:,})" if candidates == 1 else f"at least one of {candidates:,} classes (of {classes:,})"
-    )
-
-
 _OUTCOMES = {
     Conclusion.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
     Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
@@ -306,8 +298,9 @@ def _outcome(addition: "Addition", least: int) -> str:
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
-            whose = f"in {_whose(addition.candidate_classes, addition.classes)} " if addition.classes else ""
-            return f"{whose}{few}{nothing}"
+            of_all = f" (of {addition.classes:,})" if addition.classes > addition.candidate_classes else ""
+            whose = f"in at least one of {number_of(addition.candidate_classes, 'class', 'classes')}{of_all} "
+            return f"{whose if addition.classes else ''}{few}{nothing}"
         case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]
