@@ -38,7 +38,7 @@ Keys = Mapping[str, Key]
 
 
 REPLACED: Mapping[str, str] = {
-    "search.start": "leave it out; in Python, Policy(start=...) says where a search begins",
+    "search.start": "leave it out; in Python, a strategy of your own can begin anywhere",
     "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
     "search.max_cells": "search.max_attributes bounds a margin",
     "attributes.population": "give the attribute a hierarchy, made of these counts",

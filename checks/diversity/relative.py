@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from math import ceil
 from typing import ClassVar
@@ -536,6 +536,7 @@ class Odds(Diversity):
         """Return the codes of the values that harm."""
         return frozenset(range(len(values.rows))) - values.within(self.may_disclose)
 
+    @lru_cache(1 << 8)  # noqa: B019 - a search asks for each margin with these values
     def among(self, values: SensitiveValues) -> SumsAtMost:
         """Return the bounds of these values, of coarser ones and of all together, as far as these have rows."""
         occurring, total = frozenset(np.flatnonzero(values.rows).tolist()), sum(values.rows)

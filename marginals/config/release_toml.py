@@ -22,7 +22,6 @@ from marginals.files import bounded_content, reading
 from marginals.keys import (
     ANY,
     FLAG,
-    REPLACED,
     TEXTS,
     Key,
     Keys,
@@ -101,11 +100,7 @@ KEYS: Mapping[str, Keys] = {
             default="auto",
         )
     },
-    "search": {
-        name: key
-        for name, key in _OF_POLICY.items()
-        if name not in (*_OF_PRIVACY, "base") and f"search.{name}" not in REPLACED
-    },
+    "search": {name: key for name, key in _OF_POLICY.items() if name not in (*_OF_PRIVACY, "base")},
     "risk": {
         "dictionaries": replace(TEXTS, default=()),
         "prior": Key(are(is_number), "be a list of numbers"),

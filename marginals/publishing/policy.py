@@ -4,7 +4,7 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from checks.claims import LEAST_DEMAND, MOST_ROWS, MaxentDiversity, is_number_of_rows, why_no_demand
 from checks.diversity.criterion import Diversity
@@ -14,7 +14,7 @@ from checks.requirements import Requirements, diversities_by_attribute
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
-from marginals.keys import FLAG, Key, are, check_settings, is_number, is_text, one_of, setting
+from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, one_of, setting
 from marginals.named_rules import COUNTS, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
@@ -77,7 +77,7 @@ _MARGINS = Key(are(_is_margin), "be a list of margins such as { age = 1, sex = 0
 
 
 @dataclass(frozen=True)
-class Policy:
+class Policy(Settings):
     """Demands on a release and settings of the search for it; docs/config.md describes each key at length.
 
     - k_link, k_combinatorial, min_cell: rows, or people if the table says how many rows a person has.
@@ -85,8 +85,8 @@ class Policy:
       it by attribute; a list has one demand for each level from 0. "none" demands none on purpose. Without a word about it,
       nothing that is sensitive is published.
     - base: the anonymized table that the collection must contain, "best", "none", "auto" or a level for each attribute.
-    - start: "independence" or "nothing". strategy: as for `models.search.strategy_of`. time_limit: seconds.
-    - max_sensitive_margins: tables that show one sensitive attribute. max_cells, max_attributes: of each margin.
+    - strategy: as for `models.search.strategy_of`. time_limit: seconds.
+    - max_sensitive_margins: tables that show one sensitive attribute. max_attributes: of each margin.
     - must_publish, must_not_publish: margins that must or must not be derivable from published ones.
     - alone: sensitive attributes that stand in no table with others. wanted: a `Wanted` for each analysis.
     - rules: named rules. register: every diversity also holds for readers who know the nonsensitive values of everybody.
@@ -105,6 +105,8 @@ class Policy:
     'auto'
     """
 
+    section: ClassVar = "search"
+
     k_link: int | None = setting(None, _DEMAND)
     k_combinatorial: int | None = setting(None, _DEMAND)
     diversity: GivenDiversity = None
@@ -118,10 +120,8 @@ class Policy:
     )
     strategy: GivenStrategy = "auto"
     seed: int = setting(0, _rows(0))
-    start: str = setting("independence", one_of(("independence", "nothing")))
     max_sensitive_margins: int | None = setting(SENSITIVE_MARGINS, _rows(0))
     time_limit: float = setting(60.0, Key(lambda limit: is_number(limit) and limit >= 0, "be a number of seconds"))
-    max_cells: int | None = setting(None, _rows(1))
     max_attributes: int | None = setting(None, _rows(1))
     must_publish: Sequence[Mapping[str, int]] = setting((), _MARGINS)
     must_not_publish: Sequence[Mapping[str, int]] = setting((), _MARGINS)

@@ -372,14 +372,13 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
     require_names(policy.alone, "alone", table.sensitive, "sensitive attribute")
     return MarginLimits(
         table.domain,
-        policy.max_cells,
-        policy.max_attributes,
-        tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
-        allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
-        None if series is None else series.masks,
-        prepared.common,
-        tuple(table.domain.attribute_masks[table.domain.index(name)] for name in policy.alone),
-        policy.crossing_levels,
+        max_attributes=policy.max_attributes,
+        withheld=tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
+        then=allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
+        envelope=None if series is None else series.masks,
+        common=prepared.common,
+        isolated=tuple(table.domain.attribute_masks[table.domain.index(name)] for name in policy.alone),
+        crossing_levels=policy.crossing_levels,
     )
 
 
@@ -406,10 +405,7 @@ def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:
         together = ", though each margin by itself can" if len(required) > 1 else ""
         error = NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
         raise error.helped_by(**({"base": {}} if base else {}))
-    problem = replace(free, required=tuple(required))
-    if policy.start == "independence" or constraint.common:
-        return from_independence(problem, constraint.common)
-    return problem
+    return from_independence(replace(free, required=tuple(required)), constraint.common)
 
 
 def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:

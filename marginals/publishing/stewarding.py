@@ -19,8 +19,8 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search.problem import Problem, RefusedMove, Stop, from_independence
 from models.tables.hierarchy import Mask
 
-_FOR_BINDING = 5.0
-"""Seconds of the processor to ask what binds where the search ended."""
+_AT_THE_END = 5.0
+"""Seconds of the processor to ask what binds where the search ended, and what keeps wanted tables out."""
 
 _LEAST = 1.0
 """Seconds for the page, where the time limit is shorter."""
@@ -55,7 +55,9 @@ def steward_report(
         base=search.choice,
         objective=search.problem.priced,
         further=further,
-        wanted=wanted_tables(cube, policy.analyses, result.cliques, published.everything, allows),
+        wanted=wanted_tables(
+            cube, policy.analyses, result.cliques, published.everything, allows, later._stop_after(_AT_THE_END, 2)
+        ),
     )
 
 
@@ -83,7 +85,7 @@ class _Later:
         return comparison(cube, model, yardsticks, wanted, self._stop_after(inf, 4))
 
     def binding(self) -> tuple[RefusedMove, ...] | None:
-        return self.search.problem.binding(self.search.result.cliques, self._stop_after(_FOR_BINDING, 8))
+        return self.search.problem.binding(self.search.result.cliques, self._stop_after(_AT_THE_END, 8))
 
     def _stop_after(self, seconds: float, parts: float) -> Stop:
         limit = max(self.prepared.policy.time_limit, _LEAST)

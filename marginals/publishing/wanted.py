@@ -2,6 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection as AnyCollection
 from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
@@ -13,8 +14,10 @@ from marginals.keys import Settings, check_keys, is_number, is_text
 from marginals.names import margin_in_words
 from marginals.publishing.obstacles import as_written
 from marginals.steward import WantedTable
+from models.deadline import NEVER
+from models.errors import TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
-from models.search.problem import Constraint, Refusal, RefusalScope
+from models.search.problem import Constraint, Refusal, RefusalScope, Stop
 from models.search.wanted import WantedAnalyses, WantedMargin
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Mask
@@ -165,25 +168,42 @@ def _refined(cube: DataCube, attributes: Sequence[str], margin: Mask) -> list[Ma
 
 
 def wanted_tables(
-    cube: DataCube, wanted: Sequence[Wanted], cliques: Sequence[Mask], released: Collection, allows: Constraint
+    cube: DataCube,
+    wanted: Sequence[Wanted],
+    cliques: Sequence[Mask],
+    released: Collection,
+    allows: Constraint,
+    stop: Stop = NEVER,
 ) -> tuple[WantedTable, ...]:
     """The result for each analysis. cliques: masks of the published margins; released: the published tables.
 
-    allows: the constraint of the search.
+    allows: the constraint of the search. stop: leaves open the obstacles that were not found before it.
     """
     domain = cube.domain
+
+    def check() -> None:
+        if stop():
+            raise TimeOverError("the time was over before all obstacles were found")
+
+    def in_time(masks: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
+        check()
+        return allows(masks, new)
+
     analyses = weighed(cube, wanted)
     divergences = analyses.distances(cliques) if analyses else ()
     tables = []
     for analysis, divergence in zip(wanted, divergences):
-        passing = finest_passing(cube, analysis.attributes, allows)
         margin = finest_together(released.domain, analysis.attributes, released.margins)
-        levels = words = demand = None
-        if passing is None:
-            obstacle: str | None = _refused_by_itself(cube, analysis, allows)
-        else:
-            is_exact = margin is not None and divergence <= _EXACT
-            obstacle = None if is_exact else _obstacle(cube, cliques, passing, allows)
+        passing = obstacle = levels = words = demand = None
+        try:
+            passing = finest_passing(cube, analysis.attributes, in_time)
+            if passing is None:
+                obstacle = _refused_by_itself(cube, analysis, in_time)
+            elif margin is None or divergence > _EXACT:
+                obstacle = _obstacle(cube, cliques, passing, in_time, check)
+        except TimeOverError:
+            obstacle = _NOT_LOOKED_FOR
+        if passing is not None:
             levels = domain.margin(passing)
             words, demand = margin_in_words(levels, domain), as_written(levels)
         tables.append(
@@ -195,6 +215,8 @@ def wanted_tables(
 _EXACT = 1e-12
 """Nats by which an exact table may differ from the data, because of rounding."""
 
+_NOT_LOOKED_FOR = "why it is not published was not looked for: the time limit was reached"
+
 
 def _refused_by_itself(cube: DataCube, analysis: Wanted, allows: Constraint) -> str:
     masks = [cube.domain.attribute_masks[cube.domain.index(name)] for name in analysis.attributes]
@@ -202,32 +224,43 @@ def _refused_by_itself(cube: DataCube, analysis: Wanted, allows: Constraint) -> 
     return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
 
 
-def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
+def _obstacle(
+    cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint, check: Callable[[], None]
+) -> str | None:
     """The reason why a margin that passes by itself is not published, with the tables that exclude it; None if it is."""
     if any(not passing & ~mask for mask in published):
         return None
 
     def closes_a_circle(masks: Sequence[Mask]) -> bool:
-        return not Collection.of(cube, maximal_masks([*masks, passing])).is_decomposable
+        check()
+        return not Collection.of(cube, [*masks, passing]).is_decomposable
 
     def refusal(masks: Sequence[Mask]) -> Refusal | None:
-        return None if closes_a_circle(masks) else allows(maximal_masks([*masks, passing]), 0)
+        return allows(maximal_masks([*masks, passing]), 0)
 
     if closes_a_circle(published):
-        excluding = _needed(published, closes_a_circle)
+        excluding = needed(published, closes_a_circle)
         return f"beside {_in_words(cube, excluding)} it would close a circle, so that they have no junction tree"
-    excluding = _needed(published, lambda masks: refusal(masks) is not None)
-    if refused := refusal(excluding):
-        return f"beside {_in_words(cube, excluding)} it is refused: {refused.reason}"
-    return "the search did not get there, though nothing refuses it, or its weight is too small"
+    if refusal(published) is None:
+        return "the search did not get there, though nothing refuses it, or its weight is too small"
+    excluding = needed(published, lambda masks: not closes_a_circle(masks) and refusal(masks) is not None)
+    refused = refusal(excluding)
+    return f"beside {_in_words(cube, excluding)} it is refused: {refused and refused.reason}"
 
 
-def _needed(published: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
-    needed = list(published)
-    for mask in published:
-        if holds(fewer := [other for other in needed if other != mask]):
-            needed = fewer
-    return needed
+def needed(masks: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
+    """Masks of which a condition holds, as of all, and of which none can be left out alone; large parts are tried first."""
+    kept, size = list(masks), len(masks)
+    while size:
+        start, before = 0, len(kept)
+        while start < len(kept):
+            fewer = kept[:start] + kept[start + size :]
+            if holds(fewer):
+                kept = fewer
+            else:
+                start += size
+        size = size // 2 or int(len(kept) < before)  # once more, as a condition can hold of fewer and not of more
+    return kept
 
 
 def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:

@@ -1,6 +1,6 @@
 """Frames of other libraries, through narwhals: in memory, or elsewhere, whose distinct rows must fit into memory."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -11,7 +11,6 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.distinct_rows import (
     DistinctRows,
-    InOrder,
     PandasFrame,
     Source,
     first_rows_of,
@@ -21,7 +20,6 @@ from marginals.tables.distinct_rows import (
     without_views,
 )
 from marginals.tables.opening import engine_refusals, require
-from marginals.tables.spellings import BLANKS
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -29,41 +27,6 @@ if TYPE_CHECKING:
 _EXTRAS = ("duckdb", "polars", "ibis")
 _COUNT = "anonymized marginals: count"
 """Name of the column of counts, unlike any other."""
-
-
-@dataclass(frozen=True, eq=False)
-class EagerFrame(InOrder):
-    """Frame in memory."""
-
-    frame: "nw.DataFrame[Any]"
-    name: str = "the table"
-
-    def __post_init__(self) -> None:
-        import narwhals as nw
-
-        if self.frame.implementation.is_pyarrow():
-            object.__setattr__(self, "frame", nw.from_native(without_views(self.frame.to_native()), eager_only=True))
-        kinds = self.frame.collect_schema()
-        if len(kinds) > 1:  # a row without any value is about nobody
-            values = (
-                nw.col(c).str.strip_chars(BLANKS) != "" if kinds[c] == nw.String else ~nw.col(c).is_null()
-                for c in kinds
-            )
-            some = nw.any_horizontal(*values, ignore_nulls=True)
-            object.__setattr__(self, "frame", self.frame.filter(some))
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of its columns."""
-        return self.frame.columns
-
-    def first_rows(self, count: int) -> DistinctRows:
-        """Return at most so many rows at the beginning, alike ones apart, of the columns that can be read."""
-        return first_rows_of(self.frame.head(count).to_arrow(), self.columns, self.name)
-
-    def parts(self, columns: Sequence[str]) -> Iterator[tuple[str, DistinctRows]]:
-        """Read all rows of some columns, in one part."""
-        yield "", rows_of(self.frame.select(list(columns)).to_arrow(), columns, self.name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +86,12 @@ def frame_source(frame: object, most: float = inf) -> Source:
         ) from None
     library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
-    return EagerFrame(opened) if isinstance(opened, nw.DataFrame) else LazyFrame(opened, most)
+    if isinstance(opened, nw.LazyFrame):
+        return LazyFrame(opened, most)
+    import pandas as pd
+
+    # With Arrow's types, so that every value stays as it is.
+    return PandasFrame(without_views(opened.to_arrow()).to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True))
 
 
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:

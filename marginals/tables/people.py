@@ -2,14 +2,12 @@
 
 import json
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from math import inf
 from string import ascii_lowercase, ascii_uppercase, digits
 from typing import Literal
-from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +22,6 @@ from marginals.tables.distinct_rows import (
     Source,
     Values,
     concatenated,
-    merged,
 )
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
@@ -129,48 +126,25 @@ def repeating_keys(
 ) -> Iterator[RepeatingKey]:
     """Yield the columns that repeat. missing: texts that stand for no value. most: values that fit into memory."""
     for key in keys:
-        values = rows = 0
         try:
-            for read in parts_by_person(source, [key], most):
-                texts, _ = spelled_keys([None if text in missing else text for text in read.values[key]])
-                counts = np.bincount(_ranked(texts)[read.codes[key]], read.counts)[1:]
-                values, rows = values + int((counts > 0).sum()), rows + int(counts.sum())
+            rows_of_key = _distinct_rows(source, [key], most)
         except TooLittleMemoryError:
             raise
         except InputError:  # lists and the like are no keys
             continue
+        texts, _ = spelled_keys([None if text in missing else text for text in rows_of_key.values[key]])
+        counts = np.bincount(_ranked(texts)[rows_of_key.codes[key]], rows_of_key.counts)[1:]
+        values, rows = int((counts > 0).sum()), int(counts.sum())
         least = 2 if words_of(key) & people_words("keys") and rows <= _ROWS_OF_FEW * values else _MANY
         if least <= values < rows:
             yield RepeatingKey((key,), values, rows)
 
 
-def parts_by_person(source: Source, columns: Sequence[str], most: float) -> Iterator[DistinctRows]:
-    """Yield the distinct rows of columns in parts that fit into memory, none with a person of another, of any spelling."""
-    if not isinstance(source, InOrder):
-        yield source.distinct_rows(columns)
-        return
-    parts = 1
-    while len(rows := _part_of_people(source, columns, 0, parts, most)) > most and parts < _MOST_PARTS:
-        parts *= 4
-    yield rows if len(rows) <= most else _part_of_people(source, columns, 0, parts, inf)
-    for part in range(1, parts + (parts > 1)):
-        yield _part_of_people(source, columns, part, parts, inf)
-
-
-_MOST_PARTS = 4**6
-
-
-def _part_of_people(source: InOrder, columns: Sequence[str], part: int, parts: int, most: float) -> DistinctRows:
-    def chosen(rows: DistinctRows) -> DistinctRows:
-        if parts == 1:
-            return rows
-        loose = (_loose(key_of(text or "")).replace("-", "") for text in rows.values[columns[0]])
-        # Rows without a key are a part of their own: no number of parts divides them.
-        places = (crc32(text.encode("utf-8", "surrogatepass")) % parts if text else parts for text in loose)
-        is_in = np.array([place == part for place in places])
-        return rows.taken(np.where(is_in[rows.codes[columns[0]]], rows.counts, 0))
-
-    return merged((chosen(rows) for _, rows in source.parts(columns)), most)
+def _distinct_rows(source: Source, columns: Sequence[str], most: float) -> DistinctRows:
+    rows = source.distinct_rows(columns, most) if isinstance(source, InOrder) else source.distinct_rows(columns)
+    if len(rows) > most:
+        raise TooLittleMemoryError(source.name)
+    return rows
 
 
 ONE_ROW = ("first", "last", "random")
@@ -255,31 +229,23 @@ def people_rows(
     most: rows that fit into memory. present: says which rows have a value of each column. Raises InputError where a
     person has several rows and nothing says which count, or their order is not known.
     """
-    batches: list[DistinctRows] = []
-    dropped = left_out = 0
-    lacks: Counter[str] = Counter()
-    for raw in _parts(source, columns, unit, most):
-        part = with_keys(raw, unit.columns, source.name)
-        has_value = present(part)
-        rows = part.taken(np.where(np.logical_and.reduce([*has_value.values()]), part.counts, 0))
-        dropped += int(part.counts.sum() - rows.counts.sum())
-        lacks.update({column: int(part.counts[~has].sum()) for column, has in has_value.items()})
-        chosen = rows.taken(kept_of_each(rows, unit, source.name))
-        left_out += int(rows.counts.sum() - chosen.counts.sum())
-        batches = [merged([*batches, chosen.without(unit.columns)])]
-    return batches[0], dropped, lacks, left_out
-
-
-def _parts(source: Source, columns: Sequence[str], unit: Unit, most: float) -> Iterable[DistinctRows]:
-    chosen = [*unit.columns, *columns]
+    needed = [*unit.columns, *columns]
     if unit.one_row in (None, "random"):
-        return parts_by_person(source, chosen, most)
-    if not isinstance(source, InOrder):
+        every = _distinct_rows(source, needed, most)
+    elif isinstance(source, InOrder):
+        every = concatenated([rows for _, rows in source.parts(needed)])
+    else:
         raise InputError(
             f"the rows of {source.name} have no order, so nothing tells which is the {unit.one_row} of a person; "
             'take one_row = "random"'
         )
-    return [concatenated([rows for _, rows in source.parts(chosen)])]
+    every = with_keys(every, unit.columns, source.name)
+    has_value = present(every)
+    rows = every.taken(np.where(np.logical_and.reduce([*has_value.values()]), every.counts, 0))
+    chosen = rows.taken(kept_of_each(rows, unit, source.name))
+    dropped, left_out = (int(more.counts.sum() - less.counts.sum()) for more, less in ((every, rows), (rows, chosen)))
+    lacking = {column: int(every.counts[~has].sum()) for column, has in has_value.items()}
+    return chosen.without(unit.columns), dropped, lacking, left_out
 
 
 def kept_of_each(rows: DistinctRows, unit: Unit, name: str) -> CountArray:

@@ -619,7 +619,7 @@ class TableSource:
     def rows(self, k: int = 1) -> Rows:
         """Return the rows, uncounted, in memory, with sensitive numbers and dates as they are. k: as for `table`.
 
-        Raises InputError as `table`, for a frame of another library, and where missing values are to be counted.
+        Raises InputError as `table`, for a frame that is not in memory, and where missing values are to be counted.
         """
         self._require_rows()
         opened = self._checked()

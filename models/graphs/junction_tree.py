@@ -190,8 +190,8 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         removable = once & ~twice & ~onto
         if not removable:
             return frozenset(clique for clique in cliques if clique)
-        maximal = list[Mask]()
-        for clique in sorted({clique & ~removable for clique in cliques}, key=int.bit_count, reverse=True):
+        maximal = [clique for clique in cliques if not clique & removable]
+        for clique in sorted({clique & ~removable for clique in cliques if clique & removable}, key=int.bit_count)[::-1]:
             if all(clique & ~larger for larger in maximal):
                 maximal.append(clique)
         cliques = maximal

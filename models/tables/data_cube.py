@@ -19,9 +19,9 @@ from models.tables.hierarchy import Domain, Mask
 _LARGE, _SMALL = 1 << 13, 1 << 12
 """Least cells of a table too large to be counted for each margin, and most cells of a table that is counted at once."""
 
-_FEWER, _KEPT = 8, 2
+_FEWER, _KEPT = 32, 8
 """Conditions of intermediate tables: so many times fewer cells than the finer one, and together `_KEPT` times those of
-the largest given table."""
+the largest given table. With 8 and 2 the search on a million distinct rows of 20 columns took 25 s instead of 10."""
 
 _ANCESTORS = 256
 """Most tables that a count examines as ancestors, besides given and intermediate ones."""

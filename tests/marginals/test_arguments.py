@@ -31,7 +31,7 @@ COUNTS: dict[str, Callable[[Any], object]] = {
     "small of audit": lambda small: marginals.audit(_tables(), small=small, jobs=1),
     **{
         f"{name} of a policy": lambda number, name=name: Policy(**{"diversity": "none", name: number})  # type: ignore[misc]
-        for name in ("k_link", "k_combinatorial", "min_cell", "min_published_cell", "max_cells", "max_attributes")
+        for name in ("k_link", "k_combinatorial", "min_cell", "min_published_cell", "max_attributes")
     },
 }
 """Public functions with a number of rows or of attributes; each begins at 1."""

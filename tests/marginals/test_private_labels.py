@@ -1,6 +1,5 @@
 """What a release leaves out of its hierarchies does not change what is concluded from it with the table at hand."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import marginals
 from checks import Verdict
 from marginals import Attribute, Policy, Release
 from models import Hierarchy
-from models.search import Problem, SearchResult, result_of
+from search_oracles import required_only
 
 CRAFTS = [("cook", "cook", "craft", "*"), ("chef", "cook", "craft", "*"), ("smith", "smith", "craft", "*")]
 OFFICES = [(job, job, "office", "*") for job in ("clerk", "judge", "pope")]
@@ -41,14 +40,10 @@ def attributes(labels: str) -> dict[str, Attribute]:
     }
 
 
-def stay(problem: Problem, _stop: Callable[[], bool]) -> SearchResult:
-    return result_of("stay", problem, problem.position(problem.initial), 0, [])
-
-
 def release(margins: list[dict[str, int]], labels: str) -> Release:
     """Nothing but these margins, which are all that may be published."""
     table = marginals.read_table(people(), attributes(labels))
-    policy = Policy(k_link=2, base="none", start="nothing", must_publish=margins, strategy=stay, diversity="none")
+    policy = Policy(k_link=2, base="none", must_publish=margins, strategy=required_only, diversity="none")
     return marginals.publish(table, policy).release
 
 
@@ -105,7 +100,7 @@ def test_an_attribute_that_no_marginal_shows_is_only_suppressed(tmp_path: Path) 
     policy = Policy(
         k_link=2,
         base="none",
-        start="nothing",
+        strategy=required_only,
         must_publish=[{"sex": 0}],
         must_not_publish=[{"job": 2}, {"ill": 1}],
         diversity="none",

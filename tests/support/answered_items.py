@@ -350,7 +350,7 @@ def publish_given(config: str, margins: Sequence[Mapping[str, int]], *, is_free:
         return SearchResult("given", maximal, divergence, 0, optimal=True, steps=(), value=divergence)
 
     read = marginals.read_config(config)
-    policy = replace(read.policy, strategy=give_collection, start="nothing", max_sensitive_margins=None)
+    policy = replace(read.policy, strategy=give_collection, max_sensitive_margins=None)
     if is_free:  # whatever the margins show is wanted, which no policy allows that anybody can write
         object.__setattr__(policy, "k_link", 1)
     return marginals.publish(read.read_table(), policy)

@@ -21,8 +21,10 @@ from models import (
     Mask,
     MaximumEntropy,
     Problem,
+    SearchResult,
     allowed_moves,
 )
+from models.search import result_of
 from strategies import maximal_cliques
 
 Cliques = frozenset[Mask]
@@ -31,6 +33,11 @@ Cliques = frozenset[Mask]
 def never() -> bool:
     """A stop that never comes."""
     return False
+
+
+def required_only(problem: Problem, _stop: object) -> SearchResult:
+    """A strategy that publishes what it must, and nothing else."""
+    return result_of("required", problem, problem.position(problem.required), 0, [])
 
 
 class Countdown:

@@ -1,8 +1,10 @@
 """All cases of the golden files, in parts that each take a few seconds; a part can speak on several surfaces."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import word_commands
+import word_guesses
 import word_refusals
 import word_releases
 import word_window
@@ -17,6 +19,10 @@ PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
     "audits": word_commands.audits,
     "demos": word_commands.demos,
     "window": word_window.window,
+    "values": partial(word_guesses.guesses, word_guesses.VALUES),
+    "names": partial(word_guesses.guesses, word_guesses.NAMES),
+    "people": partial(word_guesses.guesses, word_guesses.PEOPLE),
+    "columns together": partial(word_guesses.guesses, word_guesses.TOGETHER),
     "configs": word_refusals.configs,
     "tables": word_refusals.tables,
     "expressions": word_refusals.expressions,

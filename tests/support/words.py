@@ -26,7 +26,7 @@ from project import ROOT
 
 FOLDER = ROOT / "tests" / "words"
 
-SURFACES = ("terminal", "report", "steward", "window", "errors")
+SURFACES = ("terminal", "report", "steward", "window", "guesses", "errors")
 """The golden files by their names."""
 
 LEFT_OUT = "..."

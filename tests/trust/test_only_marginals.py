@@ -21,6 +21,7 @@ import marginals
 from marginals import Attribute, Policy
 from marginals.errors import NothingPublishableError
 from models import Domain, Hierarchy
+from search_oracles import required_only
 from strategies import contingency_tables, domains
 from written_bundles import release_files
 
@@ -47,8 +48,8 @@ def published(counts: NDArray[np.int64]) -> Any:
 
 
 def only(policy: Policy, margins: Margins) -> Policy:
-    """The same policy for these margins and no others: a search that may not take a step publishes what it must."""
-    return replace(policy, base="none", must_publish=margins, max_attributes=None, start="nothing", time_limit=0)
+    """The same policy for these margins and no others: the search takes no step, so it publishes what it must."""
+    return replace(policy, base="none", must_publish=margins, max_attributes=None, strategy=required_only)
 
 
 def shown(domain: Domain, margins: Margins, rows: Sequence[Row]) -> list[Counter[Row]]:

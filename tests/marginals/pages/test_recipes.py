@@ -18,6 +18,7 @@ import pytest
 import marginals
 from marginals import Attribute, Policy
 from models import Collection
+from search_oracles import required_only
 from written_bundles import bundle_content, report_of, write_margins
 
 CODES = ["08001", "NA", "1e3", "007"]
@@ -43,7 +44,7 @@ def survey(tmp_path_factory: pytest.TempPathFactory) -> Path:
     frame = pd.DataFrame({"age": age, "sex": rng.choice(["f", "m"], rows), "disease": ill})
     roles = {"age": Attribute("quasi-identifier", intervals=[10]), "sex": "quasi-identifier", "disease": "sensitive"}
     margins = [{"age": 1, "disease": 0}, {"sex": 0, "disease": 0}]
-    policy = Policy(k_link=5, base="none", must_publish=margins, start="nothing", time_limit=0, diversity="none")
+    policy = Policy(k_link=5, base="none", must_publish=margins, strategy=required_only, diversity="none")
     folder = tmp_path_factory.mktemp("survey") / "release"
     marginals.publish(marginals.read_table(frame, roles), policy).write(folder)
     return folder

@@ -19,6 +19,7 @@ from command_line import run
 from html_pages import Page, assert_headings_in_order, assert_self_contained
 from marginals import Attribute, Policy, Release, Role, open_release
 from models import Collection
+from search_oracles import required_only
 from small_release import contents, marginals_command
 from strategies import NOT_DECOMPOSABLE, SHAPE_DOMAIN, SHAPES, shape_cube
 from wide_table import write_wide
@@ -45,7 +46,7 @@ MARGINS = [{"age": 1, "disease": 0}, {"<b>town</b>": 0, "disease": 0}, {"age": 2
 def publication() -> Any:
     roles = dict.fromkeys(("sex", "<b>town</b>", "shoe"), "quasi-identifier") | {"disease": "sensitive"}
     attributes = {"age": Attribute("quasi-identifier", intervals=[5, 10]), **roles}
-    policy = Policy(k_link=5, diversity="entropy:2", base="none", must_publish=MARGINS, start="nothing", time_limit=0)
+    policy = Policy(k_link=5, diversity="entropy:2", base="none", must_publish=MARGINS, strategy=required_only)
     return marginals.publish(marginals.read_table(people(), attributes), policy)
 
 

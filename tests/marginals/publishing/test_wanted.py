@@ -2,7 +2,9 @@
 
 import json
 from collections.abc import Collection as CollectionOf
-from itertools import combinations, product
+from collections.abc import Sequence
+from itertools import chain, combinations, count, product
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +16,9 @@ import marginals
 from command_line import run
 from marginals import Policy
 from marginals.example import table
-from marginals.publishing.wanted import Wanted, finest_passing, wanted_tables
+from marginals.publishing.wanted import Wanted, finest_passing, needed, wanted_tables
 from models import Collection, DataCube, Refusal, RefusalScope
+from models.deadline import Deadline
 from small_release import write_config
 
 
@@ -142,3 +145,57 @@ def test_what_other_tables_tell_exactly_is_not_kept_out() -> None:
         )
         assert told.would_pass == cube.domain.margin(cube.domain.mask({"dead": 0, "cause": 0}))
         assert (told.obstacle is None) is is_told
+
+
+@given(st.data())
+def test_the_tables_that_are_needed_are_all_needed(data: st.DataObject) -> None:
+    """Of monotone conditions and others, beside the search that leaves out one by one until none can be left out."""
+    masks = data.draw(st.lists(st.integers(1, 1 << 12), unique=True, max_size=12))
+    subsets = st.sets(st.sampled_from(masks)) if masks else st.just(set[int]())
+    of_part, only_of = (data.draw(st.lists(subsets.map(frozenset), max_size=4)) for _ in range(2))
+
+    def holds(some: Sequence[int]) -> bool:
+        return some == masks or any(part <= {*some} for part in of_part) or frozenset(some) in only_of
+
+    def one_by_one(some: Sequence[int]) -> set[frozenset[int]]:
+        fewer = [part for i in range(len(some)) if holds(part := [*some[:i], *some[i + 1 :]])]
+        return {*chain.from_iterable(map(one_by_one, fewer))} if fewer else {frozenset(some)}
+
+    kept = needed(masks, holds)
+    assert kept == [mask for mask in masks if mask in kept]
+    assert holds(kept)
+    assert not any(holds([mask for mask in kept if mask != other]) for other in kept)
+    if not only_of and len(masks) <= 6:
+        assert frozenset(kept) in one_by_one(masks)
+
+
+def test_obstacles_are_left_open_once_the_time_is_over() -> None:
+    """A clock that goes on by one each time that it is asked; the last one lets all be found."""
+    cube, pairs = four_pairs(1)
+    published = [pairs["ab"], pairs["bc"], pairs["cd"]]
+    wanted = [Wanted(tuple(names)) for names in ("ad", "ac", "bc")]
+
+    def obstacles(looks: float) -> list[str | None]:
+        clock = count()
+        stop = Deadline(looks, lambda: next(clock))
+        told = wanted_tables(cube, wanted, published, Collection.of(cube, published), lambda *_: None, stop)
+        return [table.obstacle for table in told]
+
+    is_open = [
+        [text is not None and "the time limit was reached" in text for text in obstacles(at)] for at in range(90)
+    ]
+    assert is_open[0] == [True, True, True]
+    assert is_open == sorted(is_open, reverse=True)
+    assert not any(is_open[-1])
+    assert obstacles(89) == obstacles(inf)
+
+
+def test_few_looks_find_the_few_tables_that_are_needed_of_many() -> None:
+    masks, looks = list(range(1, 1001)), count()
+
+    def holds(some: Sequence[int]) -> bool:
+        next(looks)
+        return {300, 700, 701} <= {*some}
+
+    assert needed(masks, holds) == [300, 700, 701]
+    assert next(looks) < 100

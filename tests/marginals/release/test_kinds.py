@@ -20,6 +20,7 @@ from marginals import Attribute, InputError, Policy, Release
 from marginals.errors import AssumptionWarning
 from marginals.example import attributes, frame, release
 from models import Hierarchy
+from search_oracles import required_only
 from shape_releases import release_of
 from strategies import SHAPES
 
@@ -164,7 +165,7 @@ OPENED: dict[str, Release] = {}
 
 
 def only(*margins: dict[str, int]) -> Policy:
-    return Policy(k_link=2, base="none", must_publish=[*margins], start="nothing", time_limit=0, diversity="none")
+    return Policy(k_link=2, base="none", must_publish=[*margins], strategy=required_only, diversity="none")
 
 
 def test_bounds_that_meet_leave_nothing_to_assume() -> None:

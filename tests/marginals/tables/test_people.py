@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marginals import InputError, Policy, Table, publish, read_rows, read_table
+from marginals.errors import TooLittleMemoryError
 from table_readers import CELL, WAYS, handed_over, run_init
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # Ibis 12 on DuckDB 2
@@ -129,29 +130,16 @@ def test_every_way_to_hand_a_table_over_counts_the_same_rows_and_notices_a_key(w
         read_table(source, ROLES, person=["household", "household"], one_row="random")
 
 
-@pytest.mark.parametrize("most", [60, 150])
-def test_people_who_do_not_fit_into_memory_together_are_read_some_after_the_others(most: int, tmp_path: Path) -> None:
+def test_people_who_do_not_fit_into_memory_are_refused_with_the_setting(tmp_path: Path) -> None:
+    """Also where nobody has said whose rows these are, and a column may be a key."""
     frame = visits()
     frame.to_csv(tmp_path / "visits.csv", index=False)
     how: dict[str, Any] = {"person": "patient", "rows_per_person": 2}
-    table = read_table(tmp_path / "visits.csv", ROLES, ["", "?"], memory=most * CELL, **how)
-    expected = read_table(frame, ROLES, ["", "?"], **how)
-    assert cells(table) == cells(expected)
-    assert (table.left_out, table.missing) == (expected.left_out, expected.missing)
-
-
-@pytest.mark.parametrize("most", [3, 8, 30])
-def test_rows_of_nobody_that_do_not_fit_into_memory_are_counted_as_such(most: int, tmp_path: Path) -> None:
-    """They are many more than fit, in whatever parts people are read, and of two files neither is cut off."""
-    folder = tmp_path / "visits"
-    folder.mkdir()
-    for number in range(2):
-        ages, people = range(20 + 30 * number, 50 + 30 * number), [f"p{number}{i}" for i in range(10)]
-        frame = pd.DataFrame({"patient": ["", "", *people[:1]] * 10, "age": [*map(str, ages)]})
-        frame["patient"] = [who and people[place % 10] for place, who in enumerate(frame["patient"])]
-        frame.to_csv(folder / f"{number}.csv", index=False)
-    table = read_table(folder, {"age": "quasi-identifier"}, person="patient", rows_per_person=2, memory=most * CELL)
-    assert (table.rows, table.left_out, table.missing) == (20, 0, 40)
+    for unit in (how, {}):
+        with pytest.raises(TooLittleMemoryError, match=r"visits\.csv .*data\.memory"):
+            read_table(tmp_path / "visits.csv", ROLES, ["", "?"], memory=60 * CELL, **unit)
+    table = read_table(tmp_path / "visits.csv", ROLES, ["", "?"], memory=4 * (len(frame) + 1) * CELL, **how)
+    assert cells(table) == cells(read_table(frame, ROLES, ["", "?"], **how))
 
 
 ONE = [
@@ -178,33 +166,29 @@ PERHAPS_ONE = {
 
 
 @pytest.mark.parametrize("spellings", ONE, ids=lambda spellings: spellings[0])
-@pytest.mark.parametrize("way", ["frame", "files", "files in parts"])
+@pytest.mark.parametrize("way", ["frame", "files"])
 def test_a_person_is_one_in_every_spelling(spellings: tuple[str, ...], way: str, tmp_path: Path) -> None:
-    """Also in several files, read one after the other, and in parts that fit into memory."""
+    """Also in several files, read one after the other."""
     ids = [*(f"{10_000 + i}" for i in range(300)), *spellings]
     frame = pd.DataFrame({"patient": ids, "age": ["20-39", "40-59"] * (len(ids) // 2) + ["60+"] * (len(ids) % 2)})
     people = 301
-    how: dict[str, Any] = {"memory": 60 * CELL} if way == "files in parts" else {}
     if way != "frame":
         for part in range(2):
             frame[part::2].to_csv(tmp_path / f"visits{part}.csv", index=False)
     source = frame if way == "frame" else f"{tmp_path}/visits*.csv"
-    for unit in ("random",) if how else ("first", "random"):
-        table = read_table(source, {"age": "sensitive"}, person="patient", one_row=unit, **how)
+    for unit in ("first", "random"):
+        table = read_table(source, {"age": "sensitive"}, person="patient", one_row=unit)
         assert (table.rows, table.left_out) == (people, len(ids) - people)
 
 
 @pytest.mark.parametrize("spellings", PERHAPS_ONE, ids=" ".join)
-@pytest.mark.parametrize("how", [{}, {"memory": 60 * CELL}], ids=["whole", "in parts"])
-def test_two_keys_that_may_be_one_person_are_refused_by_their_form(
-    spellings: tuple[str, str], how: dict[str, int], tmp_path: Path
-) -> None:
-    """Also where people are read some after the others; the refusal shows no number."""
+def test_two_keys_that_may_be_one_person_are_refused_by_their_form(spellings: tuple[str, str], tmp_path: Path) -> None:
+    """The refusal shows no number."""
     ids = [spellings[0], *map(str, range(20_000, 20_300)), spellings[1]]
     pd.DataFrame({"patient": ids, "age": ["20-39", "40-59"] * 151}).to_csv(tmp_path / "visits.csv", index=False)
-    for unit in ("random",) if how else ("first", "random"):
+    for unit in ("first", "random"):
         with pytest.raises(InputError, match="one person in two spellings") as refused:
-            read_table(tmp_path / "visits.csv", {"age": "sensitive"}, person="patient", one_row=unit, **how)
+            read_table(tmp_path / "visits.csv", {"age": "sensitive"}, person="patient", one_row=unit)
         assert PERHAPS_ONE[spellings] in str(refused.value), refused.value
         assert not any(spelling in str(refused.value) for spelling in spellings if any(map(str.isdigit, spelling[1:])))
 
