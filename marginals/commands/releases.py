@@ -453,7 +453,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
       marginals query release age=30-34 sex=Female
       marginals query release "age in 20-39" "sex=Male|Female" --json
     """
-    from marginals.say.answers import answer_lines
+    from marginals.say.answers import answer_lines, codebook_lines
 
     release = marginals.open_release(folder, deadline)
     answer = release.count(conditions, seconds=inf)
@@ -465,6 +465,7 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         if release.published.where:
             click.echo(f"Of the part of a table where {printable(release.published.where)}:")
         print_lines(answer_lines(answer, release.domain, release.published.rows_per_person))
+        print_lines(codebook_lines(release.published.codebook, conditions))
 
 
 _MOST_ROWS = 100_000_000

@@ -1,7 +1,8 @@
 """Answers of a release in words: estimates, bounds, and what they rest on."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from marginals.estimates import assumption
 from marginals.messages import first_few
@@ -10,6 +11,9 @@ from marginals.say.table import rows_in_words
 from marginals.tables.people import RowsPerPerson
 from models.graphs.basis import Basis, BasisKind
 from models.tables.hierarchy import Domain
+
+if TYPE_CHECKING:
+    from marginals.tables.attribute import Codebook
 
 _LISTED, _NAMED = 3, 5
 """Tables that a line names at most."""
@@ -52,6 +56,15 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
             "note: no published table shows these columns together, so the rows say nothing of how they go together: "
             f"{first_few(together, _NAMED, ';')}"
         )
+
+
+def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
+    """Yield what the attributes that conditions name are, and what their values mean, if the steward says it."""
+    text = " ".join(conditions)
+    for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):
+        if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+            meanings = ", ".join(f"{label} is {meaning}" for label, meaning in codebook.values.get(name, {}).items())
+            yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"
 
 
 def answer_lines(answer: Any, domain: Domain | None, rows_per_person: RowsPerPerson = None) -> Iterator[str]:
