@@ -630,12 +630,10 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        told = [
-            line for heading, of in parts for line in (heading, *(line for sentence in of for line in sentence.lines))
-        ]
-        lines = [line for line in told if line]
-        texts = lines if verbose else [line for line in lines if not line.startswith(" ")][:_ATTACK_LINES]
-        print_lines(texts)
-        print_lines([f"{len(lines) - len(texts):,} more lines: --verbose"] if len(texts) < len(lines) else [])
+        told = ((heading, *(line for sentence in of for line in sentence.lines)) for heading, of in parts)
+        lines = [line for of_part in told for line in of_part if line]
+        most = len(lines) if verbose else _ATTACK_LINES
+        print_lines(lines[:most])
+        print_lines([f"{len(lines) - most:,} more lines: --verbose"] if len(lines) > most else [])
     if attacks.note or attacks.is_stopped:
         click.get_current_context().exit(FAILED)

@@ -109,7 +109,8 @@ class _BoundCondition:
             case Disjunction(terms=terms):
                 return np.asarray(np.logical_or.reduce([*map(self.holds, terms)]))
             case Choice(column=column, texts=texts):
-                return np.asarray(np.logical_or.reduce([self._chosen(column.name, text) for text in texts]))
+                nobody = np.zeros(len(self.rows), dtype=bool)
+                return np.asarray(np.logical_or.reduce([nobody, *(self._chosen(column.name, text) for text in texts)]))
         self._check(formula)
         places = self._places((formula.left, formula.right))
         return np.asarray(_COMPARED[formula.sign](places[formula.left], places[formula.right]))

@@ -64,10 +64,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     yield from (Sentence(LOOK, crossing_line(crossing)) for crossing in attacks.crossing)
     if attacks.published is not None:
         yield Sentence(NOT_EXAMINED, "Impossible combinations that nobody declared: not examined.", (CONDITION,))
-    yield from map(_reconstruction, attacks.attacked)
     yield from itertools.starmap(_certain, attacks.certain.items())
-    for attribute, reason in attacks.left_out.items():
-        yield Sentence(NOT_EXAMINED, f"{attribute}: not examined all together; {reason}")
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         none = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, none)
@@ -77,6 +74,9 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         mark = NOT_EXAMINED if readers.largest_share is None else LOOK
         yield Sentence(mark, _register_in_words(readers), readers=WITH_REGISTER)
     yield from map(_guesses, attacks.attacked)
+    for attribute, reason in attacks.left_out.items():
+        not_examined = f"{ACROSS_CLASSES}, of {attribute}: not examined; {reason}."
+        yield Sentence(NOT_EXAMINED, not_examined, readers=ACROSS_CLASSES)
     if attacks.published is not None and (attacks.likely is not None or not attacks.unmeasured):
         mark = LOOK if attacks.likely is not None and attacks.likely.tops else NOT_EXAMINED
         yield Sentence(mark, f"{OF_RANKS}: {_likely(attacks.likely)}", readers=OF_RANKS)
@@ -115,18 +115,6 @@ def _nonsensitive(finding: "Finding") -> Sentence:
     elif finding.verdict is Verdict.FAILS:
         mark, result = LOOK, f"{_cell(finding.worst_class.cell or {})}: certainly {few}; there may be more such"
     return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {result}.")
-
-
-def _reconstruction(measures: "DisclosureMeasures") -> Sentence:
-    result = measures.reconstruction
-    counts, sure = "none", "" if result.sharp else ", as far as the bounds tell"
-    if result.determined:
-        counts = f"{result.determined:,}, {result.rows:,} of {result.total:,} rows"
-    return Sentence(
-        LOOK if result.determined or not result.sharp else NOTHING_FOUND,
-        f"{measures.sensitive}: Of the {result.cells:,} possible combinations of {listing(measures.shown)}, readers can "
-        f"determine the count of {counts}{sure}.",
-    )
 
 
 def _certain(attribute: str, certain: "CertainCells") -> Sentence:
