@@ -621,6 +621,7 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     """
     from marginals.attacks import attacks_so_far, latest
     from marginals.say.attacks import parts_of_attacks
+    from marginals.say.sentences import in_short
 
     table = None if truth is None else marginals.read_config(truth).read_table()
     attacks = latest(attacks_so_far(folders, table, deadline), KeyboardInterrupt)
@@ -630,10 +631,10 @@ def attack(folders: Sequence[Path], truth: Path | None, deadline: Deadline, verb
     if as_json:
         print_json(plain(attacks) | {"sentences": [sentence for _, sentences in parts for sentence in sentences]})
     else:
-        told = ((heading, *(line for sentence in of for line in sentence.lines)) for heading, of in parts)
-        lines = [line for of_part in told for line in of_part if line]
-        most = len(lines) if verbose else _ATTACK_LINES
-        print_lines(lines[:most])
-        print_lines([f"{len(lines) - most:,} more lines: --verbose"] if len(lines) > most else [])
+        first_parts, left = (parts, 0) if verbose else in_short(parts, _ATTACK_LINES)
+        for heading, sentences in first_parts:
+            print_lines([heading] if heading else [])
+            print_sentences(sentences)
+        print_lines([f"{left:,} more lines: --verbose"] if left else [])
     if attacks.note or attacks.is_stopped:
         click.get_current_context().exit(FAILED)

@@ -286,9 +286,9 @@ def _outcome(addition: "Addition", least: int) -> str:
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
-            of_all = f" (of {addition.classes:,})" if addition.classes > addition.candidate_classes else ""
-            whose = f"in at least one of {number_of(addition.candidate_classes, 'class', 'classes')}{of_all} "
-            return f"{whose if addition.classes else ''}{few}{nothing}"
+            several = addition.candidate_classes > 1
+            some = f"at least one of {addition.candidate_classes:,} classes" if several else "one class"
+            return f"{f'in {some} (of {addition.classes:,}) ' if addition.classes else ''}{few}{nothing}"
         case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]

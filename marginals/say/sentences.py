@@ -67,3 +67,33 @@ def by_readers(sentences: Iterable[Sentence]) -> list[ReadersConclude]:
     for sentence in sentences:
         groups.setdefault(sentence.readers, []).append(sentence)
     return [ReadersConclude(readers, group) for readers, group in groups.items()]
+
+
+def in_short(
+    parts: Sequence[tuple[str, Sequence[Sentence]]], most: int
+) -> tuple[list[tuple[str, list[Sentence]]], int]:
+    """Return parts under headings cut to so many lines, and how many are left out: first the details, then the last texts.
+
+    >>> parts = [("", [Sentence(LOOK, "a", ("b", "c")), Sentence(LOOK, "d")])]
+    >>> [(_, [first, last])], left = in_short(parts, 3)
+    >>> [*first.lines, *last.lines], left
+    (['a', '  b', 'd'], 1)
+    """
+    room = most - sum(bool(heading) + len(sentences) for heading, sentences in parts)
+    parts_cut, left = [], 0
+    for heading, sentences in parts:
+        cut = []
+        for sentence in sentences:
+            details = max(min(room, len(sentence.detail)), 0)
+            room, left = room - details, left + len(sentence.detail) - details
+            cut.append(sentence._replace(detail=sentence.detail[:details]))
+        parts_cut.append((heading, cut))
+    while room < 0 and parts_cut:
+        heading, cut = parts_cut[-1]
+        if cut:
+            cut.pop()
+            room, left = room + 1, left + 1
+        if not cut:
+            parts_cut.pop()
+            room += bool(heading)
+    return parts_cut, left
