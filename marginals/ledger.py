@@ -519,7 +519,7 @@ class Continuation:
         """Constraint with, for the first release, the limit that few people wait. `most`: their share."""
         if self.ledger.entries or most >= 1:
             return constraint
-        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed, most), constraint)
+        return FewWaiting(self.table.base_counts, self.least, seed, most, constraint)
 
     @property
     def least(self) -> int:
@@ -643,17 +643,20 @@ _REMEMBERED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class SampledChanges:
-    """Sample of the people who wait if half of a share of all came, and half left. `least`: fewest rows of a cell."""
+class FewWaiting(PruningConstraint):
+    """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait.
+
+    A sample of the table stands for those who wait if half of the share came, and half left. `least`: fewest rows of a cell.
+    """
 
     table: ContingencyTable
     least: int
     seed: int
     share: float
+    then: PruningConstraint
 
     @cached_property
-    def are_few(self) -> Callable[[frozenset[Mask]], bool]:
-        """Test that at most this share of the people is foreseen to wait beside some margins."""
+    def _are_few(self) -> Callable[[frozenset[Mask]], bool]:
         table, size = self.table, round(self.table.total * self.share / 2)
         rows = np.random.default_rng(self.seed).multivariate_hypergeometric(table.counts, size, method="marginals")
         codes = dict(zip(table.attributes, table.codes))
@@ -668,14 +671,6 @@ class SampledChanges:
 
         return are_few
 
-
-@dataclass(frozen=True, eq=False)
-class FewWaiting(PruningConstraint):
-    """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait."""
-
-    changes: SampledChanges
-    then: PruningConstraint
-
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """Refusal of the other constraint, or that where more would wait."""
         refusal = self.then(cliques, new) or (self._refusal([new], RefusalScope.FINER) if new else None)
@@ -686,9 +681,9 @@ class FewWaiting(PruningConstraint):
         return self.then.of_margin(margin) or self._refusal([margin], RefusalScope.FINER)
 
     def _refusal(self, cliques: AnyCollection[Mask], scope: RefusalScope) -> Refusal | None:
-        if self.changes.are_few(frozenset(cliques)):
+        if self._are_few(frozenset(cliques)):
             return None
-        share = f"more than {100 * self.changes.share:g} percent of the people"
+        share = f"more than {100 * self.share:g} percent of the people"
         return Refusal(f"{share} would wait for a later release (max_waiting)", scope)
 
 
