@@ -281,6 +281,7 @@ class StewardReport(Renewed):
         "base": "has_base says whether the policy demands a base table",
         "beside": "further has the further tables",
         "kl_best_table": "marginals.anonymize(table, policy).best().kl_divergence is it",
+        "removed": "1 - kl_divergence / kl_suppressed is this share",
         "suggestions": "comparison.most_lost() lists the pairs to want",
     }
 
@@ -296,18 +297,6 @@ class StewardReport(Renewed):
     def two_way(self) -> TableErrors:
         """Errors of the tables of two attributes."""
         return self.comparison.release.two_way
-
-    @property
-    def removed(self) -> float | None:
-        """The share of the KL divergence of a table with all quasi-identifiers suppressed that the release removes.
-
-        Below 0 if the release is further from the data than that table; None if that table is the data itself.
-
-        >>> from marginals.example import publication
-        >>> round(publication.steward.removed, 3)
-        0.173
-        """
-        return 1 - self.kl_divergence / self.kl_suppressed if self.kl_suppressed > 1e-9 else None
 
     def trace(self) -> "pd.DataFrame":
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.

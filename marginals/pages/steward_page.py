@@ -17,7 +17,6 @@ from marginals.say.steward import (
     beside_lines,
     chance_in_words,
     proven_in_words,
-    removed_in_words,
     wanted_line,
     worse_than_one_way,
 )
@@ -59,7 +58,6 @@ def steward_html(report: StewardReport) -> bytes:
         lost=[*islice((pair for pair in report.comparison.most_lost() if pair.is_lost), _FURTHEST)],
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
-        removed=removed_in_words(report),
         proven=proven_in_words(search, 6, has_base=report.has_base),
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),

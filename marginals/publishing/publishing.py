@@ -144,7 +144,7 @@ def publish(
         return Publication(Release(published), steward)
     series, cliques = prepared.series, search.result.cliques
     series.require_safe(cliques)
-    waiting = series.after(cliques, policy.seed)
+    waiting = series.after(cliques)
     named = released_names(prepared, prepared.visible, cliques)  # which all later releases keep
     hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)

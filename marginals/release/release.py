@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +28,7 @@ from marginals.arguments import (
     whole,
 )
 from marginals.arguments import CONDITION as ANY_CONDITION
-from marginals.averages import Limits, NumberScale
+from marginals.averages import Limits, OpenEnds
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import SecretKey, secret_key
@@ -132,7 +131,6 @@ _TAKEN: Mapping[str, Taken] = {
     **dict.fromkeys(("path", "sign"), PATH),
     "attribute": NAME,
     "q": _some(number(0, 1)._replace(words="a probability"), (list, tuple, np.ndarray)),
-    "values": instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}'),
     "limits": Taken("a least and a largest number, such as (0, 110)", _are_limits),
     "seconds": Taken(
         "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
@@ -188,20 +186,6 @@ class Release(Renewed):
         where = f" where {self.published.where}" if self.published.where else ""
         tables = "; ".join(map(str, self.published.everything.margins))
         return f"Release({self.model.total} rows{where}{information}; {tables})"
-
-    def _repr_html_(self) -> str:
-        """Page of a notebook: the publisher, and the published tables with their cells and smallest counts."""
-        published = self.published
-        told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
-        rows = "".join(
-            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
-            for table in published.everything.tables
-            for least in [min(table.counts.tolist(), default=0)]
-        )
-        return (
-            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.model.total:,} rows"
-            f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
-        )
 
     @property
     def attributes(self) -> "pd.DataFrame":
@@ -296,7 +280,6 @@ class Release(Renewed):
         *,
         where: Where = (),
         by: Attributes = (),
-        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
     ) -> "Answer | pd.DataFrame":
         """Return the mean over the rows that a condition means; a frame of the mean of each group of `by`.
@@ -306,14 +289,11 @@ class Release(Renewed):
         leaves the mean without a bound, unless its publisher says what it means: `95 to 110`. The estimate takes its one
         end. A name leaves the mean without a bound, too, and the estimate leaves its rows out.
 
-        values: the number of each label of one level, where labels are none. limits: between which numbers all values are
-        known to lie, `(0, 110)`.
+        limits: between which numbers all values are known to lie, `(0, 110)`.
 
         >>> from marginals.example import release
         >>> release.mean("age", where="diagnosis=Gout")
         43.39 (38.89 to 47.89; supported)
-        >>> release.mean("sex", values={"Female": 0, "Male": 1}).value.__round__(3)
-        0.521
         >>> release.mean("age", by="diagnosis")[["value", "lower", "upper"]].round(1)  # doctest: +NORMALIZE_WHITESPACE
                    value  lower  upper
         diagnosis
@@ -321,14 +301,12 @@ class Release(Renewed):
         Flu         33.3   28.8   37.8
         Gout        43.4   38.9   47.9
         """
-        scale = self._scale(attribute, values, limits)
         if not by:
-            return averages.mean(self.model, attribute, where, scale)
-        return _warned(averages.means(self.model, attribute, by, where, scale))
+            return averages.mean(self.model, attribute, where, self._ends(limits))
+        return _warned(averages.means(self.model, attribute, by, where, self._ends(limits)))
 
-    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> NumberScale:
-        ends = None if limits is None else (float(limits[0]), float(limits[1]))
-        return NumberScale(values, ends, self.published.codebook.values.get(attribute, {}))
+    def _ends(self, limits: Limits | None) -> OpenEnds:
+        return OpenEnds(self.published.codebook.values, limits and (float(limits[0]), float(limits[1])))
 
     @_takes('release.total("age", where="sex=Female")')
     def total(
@@ -336,7 +314,6 @@ class Release(Renewed):
         attribute: str,
         *,
         where: Where = (),
-        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
     ) -> Answer:
         """Return the sum over the rows that a condition means; as `mean`, of which it has the parameters.
@@ -345,7 +322,7 @@ class Release(Renewed):
         >>> release.total("age", where="diagnosis=Gout")
         781 (700 to 862; supported)
         """
-        return averages.total(self.model, attribute, where, self._scale(attribute, values, limits))
+        return averages.total(self.model, attribute, where, self._ends(limits))
 
     @_takes('release.quantile("age", 0.5, where="sex=Female")')
     def quantile(
@@ -354,7 +331,6 @@ class Release(Renewed):
         q: float | Sequence[float] = (0.25, 0.5, 0.75),
         *,
         where: Where = (),
-        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
     ) -> "Answer | pd.DataFrame":
         """Return the least value that a share `q` of the rows do not exceed; a frame for several. Otherwise as `mean`.
@@ -365,7 +341,7 @@ class Release(Renewed):
         >>> release.quantile("age", [0.1, 0.5, 0.9])["value"].to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        answer = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
+        answer = averages.quantile(self.model, attribute, q, where, self._ends(limits))
         return answer if isinstance(answer, Answer) else _warned(answer)
 
     @_takes('release.effect("diagnosis=Gout", "sex=Male", against="sex=Female")')

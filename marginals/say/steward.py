@@ -5,6 +5,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marginals.accuracy import ALONE, INDEPENDENT
 from marginals.names import column_name, margin_in_words, number_of
 from marginals.say.claims import counts_below
 from marginals.say.table import rows_in_words
@@ -67,7 +68,6 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     if priced := chance_in_words(report, 3):
         yield f"  {priced}"
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
-    yield from filter(None, [removed_in_words(report)])
     yield from _comparison_lines(report.comparison)
     yield from filter(None, [worse_than_one_way(report), search_line(report.search, has_base=report.has_base)])
 
@@ -100,7 +100,7 @@ def worse_than_one_way(report: "StewardReport") -> str:
     Those that the policy would publish are the yardstick; exact ones say what the policy takes, and of which attributes.
     """
     mean, comparison = report.two_way.mean, report.comparison
-    allowed, exact = comparison.allowed_mean, comparison.independent_mean
+    allowed, exact = map(comparison.mean_of, (ALONE, INDEPENDENT))
     without = ', or leave the base table out (base.table = "none")' if report.has_base else ""
     if not report.two_way.by_table or exact is None:
         return ""
@@ -118,14 +118,6 @@ def worse_than_one_way(report: "StewardReport") -> str:
         f"by {mean:.4f}, but the policy allows coarse ones only of {coarse}. Let their levels "
         f'be fitted (ladder = "fitted"), demand fewer rows (k_link, k_combinatorial, min_cell), or leave them out{without}.'
     )
-
-
-def removed_in_words(report: "StewardReport") -> str:
-    """Return which share of the divergence a release removes; empty if none, or if several attributes are sensitive."""
-    if (share := report.removed) is None or _all_sensitive(report):
-        return ""
-    removes = f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
-    return f"Relative to suppressing all quasi-identifiers, the release {removes} of the KL divergence."
 
 
 def _all_sensitive(report: "StewardReport") -> str:
