@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCellCertain, NoSmallCertain, Register
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, NoSmallCellCertain, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
-from checks.finding import Finding, Verdict
+from checks.finding import Verdict
 from checks.requirements import Requirements
 from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
@@ -29,7 +29,6 @@ from marginals.publishing.impossible import narrowed, opened_pairs, released_pai
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
-from marginals.publishing.wanted import NO_FURTHER
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
 from marginals.tables.attribute import MISSING
@@ -216,7 +215,6 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
             raise NothingPublishableError(
                 f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
                 + _base_values_hint(prepared.policy, prepared.table)
-                + _derived_hint(published, finding)
             )
 
 
@@ -263,15 +261,6 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     return (
         f"; readers do not know the values below the published ones of {' and '.join(private)}, over which "
         f'{criterion.name} diversity could spread the rows; if everybody may know them, set labels = "public" there'
-    )
-
-
-def _derived_hint(published: BundleContent, finding: Finding) -> str:
-    if not published.further or finding.criterion != MinCell.criterion:
-        return ""
-    return (
-        "; beside further tables it takes programs to decide what counts can be worked out: demand min_published_cell "
-        f'instead of min_cell and of rules, which promises less, or set further_tables = "{NO_FURTHER}"'
     )
 
 
