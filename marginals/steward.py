@@ -282,6 +282,7 @@ class StewardReport(Renewed):
         "beside": "further has the further tables",
         "removed": "1 - kl_divergence / kl_suppressed is it",
         "kl_best_table": "marginals.anonymize(table, policy).best().kl_divergence is it",
+        "removed": "1 - kl_divergence / kl_suppressed is this share",
         "suggestions": "comparison.most_lost() lists the pairs to want",
     }
 

@@ -109,10 +109,7 @@ class CountedTable:
 
 
 def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
-    """The guesses, and the sensitive columns as publishing counts them, but for those of which nothing can be shown.
-
-    Raises InputError where nothing is left.
-    """
+    """The guesses, and the sensitive columns of which something can be shown. Raises InputError where nothing is left."""
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
     while True:
         part = guessed.table

@@ -24,7 +24,6 @@ from marginals.say.table import dropped_warning, few_dropped_warning, unit_in_wo
 from marginals.steward import MARK, StewardReport
 
 _STEPS = 200
-"""Steps of a search that are listed."""
 
 _FURTHEST = 10
 """Pairs that are listed, those furthest from the data first."""

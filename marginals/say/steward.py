@@ -5,6 +5,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marginals.accuracy import ALONE, INDEPENDENT
 from marginals.names import column_name, margin_in_words, number_of
 from marginals.say.claims import counts_below
 from marginals.say.table import rows_in_words
@@ -99,7 +100,7 @@ def worse_than_one_way(report: "StewardReport") -> str:
     Those that the policy would publish are the yardstick; exact ones say what the policy takes, and of which attributes.
     """
     mean, comparison = report.two_way.mean, report.comparison
-    allowed, exact = comparison.allowed_mean, comparison.independent_mean
+    allowed, exact = map(comparison.mean_of, (ALONE, INDEPENDENT))
     without = ', or leave the base table out (base.table = "none")' if report.has_base else ""
     if not report.two_way.by_table or exact is None:
         return ""
