@@ -280,7 +280,6 @@ class StewardReport(Renewed):
     _REPLACED: ClassVar = {
         "base": "has_base says whether the policy demands a base table",
         "beside": "further has the further tables",
-        "removed": "1 - kl_divergence / kl_suppressed is it",
         "kl_best_table": "marginals.anonymize(table, policy).best().kl_divergence is it",
         "removed": "1 - kl_divergence / kl_suppressed is this share",
         "suggestions": "comparison.most_lost() lists the pairs to want",
