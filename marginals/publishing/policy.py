@@ -23,7 +23,7 @@ from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
 from models.installed import name_of
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
-from models.search.problem import PenalizedDivergence, Strategy, additive
+from models.search.problem import PenalizedDivergence, additive
 from models.search.selection import STRATEGIES
 
 _NO_PROOF = (
@@ -195,11 +195,6 @@ class Policy(Settings):
         objective = additive(objective_of(self.objective, max(people, 1.0)))
         assert isinstance(objective, PenalizedDivergence)  # looked at when the policy was made
         return objective
-
-    @property
-    def search(self) -> Strategy:
-        """The search strategy."""
-        return strategy_of(self.strategy, STRATEGIES)
 
     @property
     def named_rules(self) -> tuple[NamedRule, ...]:

@@ -22,6 +22,7 @@ from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
 from models.graphs.junction_tree import Collection, maximal_masks
+from models.search.doors import strategy_of
 from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
@@ -246,7 +247,7 @@ def _result(prepared: Prepared, problem: Problem, searching: Deadline, progress:
         progress("collections", calls, 0)
         return stopped
 
-    strategy = STRATEGIES["forward"] if problem.required == prepared.envelope else policy.search
+    strategy = strategy_of("forward" if problem.required == prepared.envelope else policy.strategy, STRATEGIES)
     result = strategy(problem, stop)
     if policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
