@@ -29,7 +29,7 @@ from marginals.tables.distinct_rows import (
     DistinctRows,
     InOrder,
     PandasFrame,
-    first_rows_of,
+    frame_of_arrow,
     rows_of,
     text_of,
     without_blank_rows,
@@ -378,7 +378,7 @@ class ParquetFiles(Files):
     def first_rows(self, count: int) -> DistinctRows:
         """Return at most so many rows at the beginning of the first file, alike ones apart."""
         first = next(iter(_batches(self.paths[0], self.columns))).slice(0, count)
-        return first_rows_of(first, self.columns, self.paths[0].name)
+        return frame_of_arrow(first, self.paths[0].name).first_rows(count)
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read all rows of one of the files."""
