@@ -138,7 +138,8 @@ class _Commands(click.Group):
 
 
 def _failed(error: BaseException, arguments: Sequence[str], ending: Ending) -> int:
-    status, text, remedies = UNUSABLE, str(error), getattr(error, "remedies", {})
+    """Say why a command did not finish, with --json as an object too, and return the exit status."""
+    status, text, key = UNUSABLE, str(error), getattr(error, "key", "")
     usage: click.ClickException | None = None
     if ending.number is not None or isinstance(error, KeyboardInterrupt):
         status, text = ending.exit_status, INTERRUPTION
@@ -161,7 +162,7 @@ def _failed(error: BaseException, arguments: Sequence[str], ending: Ending) -> i
     elif not isinstance(error, MarginalsError):
         status, text = INTERNAL, unforeseen(error)
     if "--json" in arguments:
-        print_json({"error": printable(text)} | ({"remedies": remedies} if remedies else {}))
+        print_json({"error": printable(text)} | ({"key": key} if key else {}))
     if status == INTERNAL and wants_traceback(arguments):
         sys.__excepthook__(type(error), error, error.__traceback__)
     elif usage is not None:
