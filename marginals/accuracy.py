@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Yardsticks: the exact counts of each attribute, the counts of each that a policy would publish at the finest level, and
-# single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick.
+# Yardsticks: the exact counts of each attribute, and the counts of each that a policy would publish at the finest level.
+# Exact counts of an attribute may be forbidden, so they are no fair yardstick.
 INDEPENDENT = "exact one-way tables, all else independent"
 ALONE = "the best one-way tables within the policy"
-SINGLE = "the best single table"
 
 _LEAST_COARSE = 0.01  # total variation
 _LEAST_LOST = 0.01  # of Cramer's V

@@ -93,7 +93,7 @@ def section(content: object, name: str, keys: Keys) -> dict[str, Any]:
 
 
 def setting(default: Any, key: Key) -> Any:
-    """Return a field of a class of settings: its default, and what else it can be. Mappings are no part of its hash."""
+    """Return a field of a class of settings: its default, and what else it can be."""
     if default == {}:
         return field(default_factory=dict, hash=False, metadata={"key": key})
     return field(default=default, metadata={"key": key})

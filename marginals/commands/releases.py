@@ -251,7 +251,6 @@ def print_publication_json(
             "evaluated": search.evaluated,
             "optimal": search.optimal,
             "lower_bound": search.bound,
-            "base": steward.base,
         },
     }
     more = {
@@ -523,11 +522,8 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
 
     write = rows_writer(target.path)
     file = target.opened()
-    has_pairs = file is not None and not file.is_device
-    pairs_target = Target(
-        file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force
-    )
-    pairs_file = pairs_target.opened()
+    pairs_path = file.path.with_name(f"{file.path.name}.pairs.csv") if file and not file.is_device else None
+    pairs_file = Target(pairs_path, target.force).opened()
     release = marginals.open_release(folder)
     if isinstance(rows, int):
         frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
@@ -542,16 +538,12 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     if as_json:
         written = {"out": str(target.path), "rows": len(frame), "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
-        print_json(written | kinds | {"pairs_out": pairs_target.path and str(pairs_target.path)})
+        print_json(written | kinds | {"pairs_out": pairs_path and str(pairs_path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
     wrote = f"Wrote {number_of(len(frame), 'synthetic row')}{where} to {target.path}."
-    print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
-    print_lines(
-        [f"Which two columns tell something of each other: {pairs_target.path}"]
-        if pairs_target.path is not None
-        else []
-    )
+    print_lines([f"{wrote} They tell what the release tells, no more."] if target.path else [])
+    print_lines([f"Which two columns tell something of each other: {pairs_path}"] if pairs_path else [])
 
 
 @click.command()

@@ -136,7 +136,6 @@ _BRACKETED = re.compile(rf"([\[\](])\s*{_END}\s*(;|,|-|\.\.)\s*{_END}\s*([\[\])]
 _FACTORS = {"k": 1000, "m": 1_000_000}
 _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _LONGEST = 60
-"""Characters of a range; longer texts are sentences."""
 
 
 @lru_cache(maxsize=1 << 17)  # each condition reads all labels of its attribute

@@ -129,21 +129,6 @@ def test_percentages_of_the_one_column_of_whole_numbers_are_guessed(tmp_path: Pa
         audit(write(tmp_path / "p.csv", "area,f,m\nUlm,33.3%,66.7%\nLinz,20.0%,80.0%\n"))
 
 
-WONDER = """"Notes"\t"County"\t"County Code"\t"Gender"\t"Gender Code"\tDeaths\tPopulation\tCrude Rate
-\t"Adams"\t"001"\t"Female"\t"F"\t24\t10312\t232.7
-\t"Adams"\t"001"\t"Male"\t"M"\tSuppressed\t10101\tSuppressed
-"Total"\t"Adams"\t"001"\t\t\t31\t20413\t151.9
-\t"Boone"\t"003"\t"Female"\t"F"\tSuppressed\t2203\tSuppressed
-\t"Boone"\t"003"\t"Male"\t"M"\t12\t2250\tUnreliable
-"Total"\t\t\t\t\t60\t24866\t241.3
-"---"
-"Dataset: Underlying Cause of Death"
-"Query Parameters:"
-"Group By: County; Gender"
-"""
-"""In the shape of an export of CDC WONDER; the counts are made up."""
-
-
 def test_percentages_beside_counts_are_left_out(tmp_path: Path) -> None:
     table = guessed_table(tmp_path, "area,f,f %,m,m %\nUlm,11,33.3,22,66.7\nLinz,*,*,41,80.0\n")
     assert table == {"attributes": ["area"], "across": "sex", "ignore": ["f %", "m %"], "people": "everybody"}

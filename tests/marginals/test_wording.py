@@ -110,7 +110,7 @@ def test_the_bound_of_a_search_is_rounded_down_and_its_distance_up(
     bound: float | None, optimal: bool, said: list[str]
 ) -> None:
     search = SearchResult("forward", (), 0.7501, 9, optimal, (), value=0.7501, bound=bound)
-    assert re.findall(r"\d\.\d+", search_line(search)) == said
+    assert re.findall(r"\d\.\d+", search_line(search, has_base=False)) == said
 
 
 def test_the_how_to_explains_every_key() -> None:

@@ -22,7 +22,6 @@ import marginals
 from command_line import main as program
 from models import Collection, MaximumEntropy, Problem, SearchResult
 from project import data_folder
-from simulated_census import write_hospital
 
 SEED = 20261128
 Texts = dict[str, str]
@@ -299,13 +298,6 @@ def publish_demo(session: Session) -> None:
     session.run("words", "verify", "words", "--report", "report.html")
 
 
-def publish_hospital(session: Session) -> None:
-    for config in write_hospital(Path("hospital"), 1000, 3):
-        session.run("demo", "publish", config, "--out", config.with_suffix(""), "--ledger", "hospital/ledger", "--json")
-        session.keep_release(str(config.with_suffix("")))
-    session.note("folder", "\n".join(sorted(str(path) for path in Path("hospital").rglob("*"))))
-
-
 def select_model(number: int, session: Session) -> None:
     frame = draw_table(3000 + number).frame.drop(columns=["pay", "person"], errors="ignore")
     for criterion in ("bic", "aic"):
@@ -489,7 +481,6 @@ def list_items() -> dict[str, Item]:
     return {
         **adult,
         "search demo": publish_demo,
-        "search hospital": publish_hospital,
         **{f"search ledger-{n}": partial(publish_changes, n) for n in range(4)},
         **{f"search table-{n:03}": partial(publish_table, n) for n in tables},
         **{f"search model-{n}": partial(select_model, n) for n in range(8)},

@@ -22,27 +22,11 @@ def hospital_months(rows: int, months: int) -> Iterator[pd.DataFrame]:
 
 def write_census(folder: Path, rows: int) -> Path:
     census_people(rows).to_csv(folder / "census.csv", index=False)
-    _write_hierarchies(folder)
-    (folder / "release.toml").write_text(census_config())
-    return folder / "release.toml"
-
-
-def write_hospital(folder: Path, rows: int, months: int) -> list[Path]:
-    """The config of each month, beside its table and the hierarchies of all."""
-    folder.mkdir()
-    _write_hierarchies(folder)
-    configs = []
-    for number, table in enumerate(hospital_months(rows, months), 1):
-        table.to_csv(folder / f"census-{number:02d}.csv", index=False, lineterminator="\n")
-        configs.append(folder / f"release-{number:02d}.toml")
-        configs[-1].write_text(hospital_config(f"census-{number:02d}.csv"))
-    return configs
-
-
-def _write_hierarchies(folder: Path) -> None:
     (folder / "hierarchies").mkdir()
     for attribute, labels in census_hierarchies().items():
         (folder / "hierarchies" / f"{attribute}.csv").write_text("".join(";".join(row) + "\n" for row in labels))
+    (folder / "release.toml").write_text(census_config())
+    return folder / "release.toml"
 
 
 ADMITTED, DISCHARGED, CORRECTED = 0.009, 0.009, 0.002
@@ -50,13 +34,6 @@ ADMITTED, DISCHARGED, CORRECTED = 0.009, 0.009, 0.002
 
 CORRECTABLE = ("education", "marital_status", "occupation", "diagnosis")
 """Columns in which a record may have been wrong."""
-
-
-def hospital_config(table: str) -> str:
-    """The config of the census for the table of a month. Readers of a hospital's releases know that patients come and go."""
-    config = census_config().replace("census.csv", table).replace('# turnover = "known"  ', 'turnover = "known"    ')
-    config = config.replace('"A simulated census"  ', '"A simulated hospital"')
-    return config.replace("register = true  ", "# register = true")
 
 
 def simulate_hospital(rng: np.random.Generator, rows: int, months: int) -> Iterator[pd.DataFrame]:

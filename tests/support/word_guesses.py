@@ -178,6 +178,18 @@ VALUES: dict[str, Sequence[Guessed]] = {
         }),
         *(Guessed({"x": [*(f"{n},5" for n in range(20)), spelled], "sex": SEX}, rows=420) for spelled in ("-9", "-9,0")),
     ],
+    "codes for no answer are marks: the first four as they are, while the others are asked about": [
+        *(single("item", own * 8) for own in (
+            [*"01234" * 40, *["97", "98", "99"] * 5], [*map(str, range(100, 400, 7)), "997", "998", "999"],
+            [*map(str, range(1000, 3000, 70)), *["7777", "9999"] * 3], [*"01" * 60, *["-1", "-2", "-8", "-9"] * 3],
+            [*map(str, range(18, 70)), "77", "88", "99", "99"], [*map(str, range(18, 89)), *["97", "98", "99"] * 3],
+            [*"12" * 60, *"9" * 9], [*"1234" * 40, *"89" * 4], [*map(str, range(30)), "-1"],
+            [*map(str, range(18, 60)), *["retired"] * 3],
+        )),
+    ],
+    "no answers are what other numbers lie around": [
+        single("item", own) for own in ([*range(18, 100)] * 8, [*"123456789" * 320], [*range(-12, 30)] * 8)
+    ],
     "missing values of many columns count as a value, so that not all rows are lost": [
         Guessed({f"c{j}": ["" if i % 20 == j else "xy"[i // 4 % 2] for i in range(ROWS)] for j in range(4)}),
     ],

@@ -28,8 +28,6 @@ from written_bundles import release_files
 Row = tuple[str, ...]
 Margins = Sequence[dict[str, int]]
 
-COUNTS = np.array([[[3, 23], [8, 87]], [[0, 8], [22, 97]], [[1, 16], [38, 9]]])
-"""312 people by diagnosis, sex and origin. The four women from abroad have the first diagnosis, or one of them the third."""
 
 POLICY = Policy(k_link=10, k_combinatorial=10, diversity="distinct:3")
 MARGINS = [{"diagnosis": 0, "sex": 0}, {"diagnosis": 0, "origin": 0}]

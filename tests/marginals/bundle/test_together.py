@@ -21,8 +21,6 @@ from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy
 from strategies import contingency_tables, domains, margins
 from written_bundles import tables_content, write_bundle
 
-ROLES = {"age": Role.QUASI_IDENTIFIER, "sex": Role.QUASI_IDENTIFIER, "ill": Role.SENSITIVE}
-
 
 def overlaps(one: list[str], other: list[str]) -> tuple[set[tuple[str, str]], bool]:
     pairs, is_clear = overlapping_values(Hierarchy.flat(one), Hierarchy.flat(other))

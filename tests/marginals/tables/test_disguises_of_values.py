@@ -1,4 +1,4 @@
-"""A value is the same however a cell writes it; what says nothing is nobody's value; doubts are asked about by `init`."""
+"""A value is the same however a cell writes it, and what says nothing is nobody's value."""
 
 import unicodedata
 from collections.abc import Callable, Mapping
@@ -13,10 +13,7 @@ from hypothesis import strategies as st
 
 import marginals
 from command_line import run
-from first_configs import init
 from marginals import Attribute, Policy, publish, read_table
-
-SEX = ["f", "m"]
 
 
 def people(rows: int = 360) -> pd.DataFrame:
@@ -167,31 +164,3 @@ def test_no_diversity_comes_from_spellings(verb: str, tmp_path: Path) -> None:
     headers = [file.read_text().partition("\n")[0] for file in tmp_path.glob("out/**/*.csv")]
     assert not any("region" in header and "smoker" in header for header in headers)
     assert "holds  l-diversity" not in result.output
-
-
-@pytest.mark.parametrize(
-    ("values", "marks", "is_asked"),
-    [
-        ([*"01234" * 40, *["97", "98", "99"] * 5], {"97", "98", "99"}, False),
-        ([*map(str, range(18, 70)), "77", "88", "99", "99"], {"77", "88", "99"}, True),
-        ([*map(str, range(18, 89)), *["97", "98", "99"] * 3], {"97", "98", "99"}, True),
-        ([*map(str, range(18, 100))], set(), False),
-        ([*map(str, range(100, 400, 7)), "997", "998", "999"], {"997", "998", "999"}, False),
-        ([*map(str, range(1000, 3000, 70)), *["7777", "9999"] * 3], {"7777", "9999"}, False),
-        ([*"12" * 60, *"9" * 9], {"9"}, True),
-        ([*"123456789" * 40], set(), False),
-        ([*"1234" * 40, *"89" * 4], {"8", "9"}, True),
-        ([*"01" * 60, *["-1", "-2", "-8", "-9"] * 3], {"-1", "-2", "-8", "-9"}, False),
-        ([*map(str, range(30)), "-1"], {"-1"}, True),
-        ([*map(str, range(-12, 30))], set(), False),
-        ([*map(str, range(18, 60)), *["retired"] * 3], {"retired"}, True),
-    ],
-)
-def test_codes_for_no_answer_are_found_or_asked_about(
-    values: list[str], marks: set[str], is_asked: bool, tmp_path: Path
-) -> None:
-    rows = [*values] * 8
-    first = init(pd.DataFrame({"sex": (SEX * len(rows))[: len(rows)], "item": rows}), tmp_path)
-    assert {*first.columns["item"].get("marks", [])} == marks
-    assert bool(first.columns["item"].get("values_question")) == is_asked
-    assert first.config().source.table().rows > 0
