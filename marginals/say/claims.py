@@ -341,13 +341,14 @@ def _worst(finding: Finding, harmful: AnyCollection[str] = ()) -> str:
 
 
 def _reached(worst: WorstClass, demand: Mapping[str, Any]) -> str:
+    counts, most = worst.count_between if worst.count is None else (worst.count,), demand.get("rows_per_person")
+    unit = ("person", "people") if most == 1 else ("row", "rows")
+    number = f"{f'{counts[0]:,} to ' if len(counts) > 1 else ''}{number_of(counts[-1], *unit)}" if counts else ""
     if "k" in demand:
-        counts, most = worst.count_between if worst.count is None else (worst.count,), demand.get("rows_per_person")
         of_a_person = "" if most in (None, 1) else f" for {demand['k']:,} people"
-        limit = f"{'people' if most == 1 else 'rows'} (limit: at least {demand['k'] * (most or 1):,}{of_a_person})"
-        return f"{' to '.join(f'{count:,}' for count in counts)} {limit}" if counts else ""
+        return number and f"{number} (limit: at least {demand['k'] * (most or 1):,}{of_a_person})"
     if worst.reached is None or not isfinite(worst.reached):
-        return ""
+        return number
     whose = f"{together(worst.values, 'values')}: " if worst.values else ""
     return f"{whose}{criterion_reached(stated_diversity(demand['diversity']), worst.reached)}"
 
