@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# Yardsticks: the exact counts of each attribute, the counts of each that a policy would publish at the finest level, and
-# single anonymized tables. Exact counts of an attribute may be forbidden, so they are no fair yardstick.
+# Yardsticks: the exact counts of each attribute, and the counts of each that a policy would publish at the finest level.
+# Exact counts of an attribute may be forbidden, so they are no fair yardstick.
 INDEPENDENT = "exact one-way tables, all else independent"
 ALONE = "the best one-way tables within the policy"
-SINGLE = "the best single table"
 
 _LEAST_COARSE = 0.01  # total variation
 _LEAST_LOST = 0.01  # of Cramer's V
@@ -44,13 +43,12 @@ _LEAST_LOST = 0.01  # of Cramer's V
 class TableErrors:
     """Total variations between the model's tables at base values and the data's, from 0 to 1.
 
-    left_out: number of tables that were not compared, because they are too large, or too many. drawn: whether the compared
-    ones are a sample, the same for every release of the table.
+    left_out: number of tables that were not compared, because they are too large, or too many: then the compared ones are
+    a sample, the same for every release of the table.
     """
 
     by_table: Mapping[tuple[str, ...], float]
     left_out: int = 0
-    drawn: bool = False
 
     @property
     def mean(self) -> float:
@@ -64,20 +62,18 @@ class TableErrors:
 
     @property
     def sample(self) -> str:
-        """The sample of tables that the mean is about; empty if all were compared.
+        """The part of the tables that the mean is about; empty if all were compared.
 
-        >>> TableErrors({("age", "sex"): 0.1}, 2, drawn=True).sample
-        '1 of 3 tables, drawn at random, the same for every release'
+        >>> TableErrors({("age", "sex"): 0.1}, 2).sample
+        '1 of 3 tables'
         """
         compared = len(self.by_table)
-        every = f"{compared:,} of {compared + self.left_out:,} tables"
-        return f"{every}, drawn at random, the same for every release" if self.drawn else ""
+        return f"{compared:,} of {compared + self.left_out:,} tables" if self.left_out else ""
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         worst = self.worst and {"attributes": self.worst, "error": self.by_table[self.worst]}
-        content = {"mean": self.mean, "worst": worst, "compared": len(self.by_table)}
-        return content | {"left_out": self.left_out, "drawn": self.drawn}
+        return {"mean": self.mean, "worst": worst, "compared": len(self.by_table), "left_out": self.left_out}
 
 
 @dataclass(frozen=True)
@@ -138,6 +134,7 @@ class Comparison(Renewed):
     _REPLACED: ClassVar = {
         "each": "candidates has the release and its yardsticks",
         "furthest_odds": "most_lost() lists the pairs by what is lost",
+        "pairs": "pandas.DataFrame(comparison.most_lost()) has a row for each pair",
     }
 
     def __repr__(self) -> str:
@@ -150,22 +147,13 @@ class Comparison(Renewed):
         return {"this release": self.release, **self.yardsticks}
 
     @property
-    def independent_mean(self) -> float | None:
-        """Mean total variation of two-way tables made of exact one-way tables; None if it was not compared."""
-        return self._mean_of(INDEPENDENT)
-
-    @property
-    def allowed_mean(self) -> float | None:
-        """Mean total variation of two-way tables made of the best one-way tables within the policy; None likewise."""
-        return self._mean_of(ALONE)
-
-    @property
     def coarse(self) -> list[str]:
         """Attributes without an allowed table that is near the exact one, the largest error first."""
         errors = self.yardsticks[ALONE].one_way.by_table if ALONE in self.yardsticks else {}
         return [name for (name,), error in sorted(errors.items(), key=lambda item: -item[1]) if error >= _LEAST_COARSE]
 
-    def _mean_of(self, yardstick: str) -> float | None:
+    def mean_of(self, yardstick: str) -> float | None:
+        """Mean total variation of two-way tables made of a yardstick; None if it was not compared."""
         errors = self.yardsticks.get(yardstick)
         return errors.two_way.mean if errors is not None and errors.two_way.by_table else None
 
@@ -195,33 +183,6 @@ class Comparison(Renewed):
         }
         return pd.DataFrame.from_dict(rows, orient="index")
 
-    def pairs(self) -> "pd.DataFrame":
-        """Return a frame with a row for each pair of attributes, sorted by the association that is lost.
-
-        Columns as in `PairCompared`, and `if_independent`, the total variation of exact one-way tables.
-
-        >>> from marginals.example import publication
-        >>> columns = ["kind", "cramers_v", "cramers_v_released"]
-        >>> publication.steward.comparison.pairs()[columns].round(3)  # doctest: +NORMALIZE_WHITESPACE
-                              kind  cramers_v  cramers_v_released
-        first second
-        age   sex          assumed      0.838               0.299
-              diagnosis  published      0.584               0.400
-        sex   diagnosis  published      0.538               0.538
-        """
-        import pandas as pd
-
-        independent = self.yardsticks[INDEPENDENT].two_way.by_table if INDEPENDENT in self.yardsticks else {}
-        rows = [
-            {
-                **vars(pair),
-                **dict(zip(("first", "second"), pair.attributes)),
-                "if_independent": independent.get(pair.attributes, nan),
-            }
-            for pair in self.most_lost()
-        ]
-        return pd.DataFrame(rows, columns=_COLUMNS).set_index(["first", "second"])
-
     def most_lost(self) -> tuple[PairCompared, ...]:
         """Return the pairs, sorted by the association that is lost."""
         return tuple(sorted(self.compared_pairs, key=lambda pair: -pair.lost))
@@ -230,8 +191,6 @@ class Comparison(Renewed):
         """Return plain values."""
         return {**plain(self.release), "yardsticks": self.yardsticks, "pairs": self.most_lost()}
 
-
-_COLUMNS = ["first", "second", "kind", "total_variation", "if_independent", "cramers_v", "cramers_v_released"]
 
 Stop = Callable[[], bool]
 _RELEASE = ""
@@ -288,11 +247,10 @@ def comparison(
     else:
         for names in further:
             comparing.add(names)
-    is_sample = 0 < len(pairs) < len(every)
     accuracies = {
         name: Accuracy(
             comparing.table_errors(name, singles, len(singles)),
-            comparing.table_errors(name, pairs, len(every), drawn=is_sample),
+            comparing.table_errors(name, pairs, len(every)),
             comparing.table_errors(name, further, len(further)),
         )
         for name in comparing.models
@@ -328,13 +286,11 @@ class _Comparing:
     def order(self, names: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(map(self.cube.domain.index, names))
 
-    def table_errors(
-        self, model: str, tables: Iterable[tuple[str, ...]], number: int, *, drawn: bool = False
-    ) -> TableErrors:
+    def table_errors(self, model: str, tables: Iterable[tuple[str, ...]], number: int) -> TableErrors:
         compared = {
             names: self.errors[names][model] for names in sorted(tables, key=self.order) if names in self.errors
         }
-        return TableErrors(compared, number - len(compared), drawn)
+        return TableErrors(compared, number - len(compared))
 
     def _add_pair(self, names: tuple[str, str], counts: CountArray) -> None:
         shares, margin = counts / max(self.cube.total, 1), dict.fromkeys(names, 0)

@@ -26,11 +26,9 @@ from checks.attacks.knowledge import (
     CertainCells,
     Knowledge,
     PublishedCounts,
-    Reconstruction,
     certain_cells,
     certainly_small,
     published_counts,
-    reconstruction,
 )
 from checks.changes import UNSEEN, ChangedPeople, changed_people
 from checks.claims import KCombinatorial, NoSmallCertain, Question, answer, undecided
@@ -53,7 +51,6 @@ from marginals.bundle.together import (
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
-from marginals.names import shown_at
 from marginals.register_readers import RegisterReaders, register_readers
 from marginals.results import Renewed
 from marginals.tables.attribute import Codebook
@@ -97,14 +94,10 @@ class SurestGuesses:
 class DisclosureMeasures:
     """Conclusions of readers about one sensitive attribute.
 
-    reconstruction: of its cells, at `levels`; shown: these in words. surest: harmful values by their gain; otherwise
-    all values, the most frequent one last.
+    surest: harmful values by their gain; otherwise all values, the most frequent one last.
     """
 
     sensitive: str
-    reconstruction: Reconstruction
-    levels: Mapping[str, int]
-    shown: tuple[str, ...]
     surest: tuple[SurestGuesses, ...] = ()
 
 
@@ -123,10 +116,8 @@ def disclosure_measures(
             if cells > most_cells:
                 raise TooManyCellsError(f"{cells:,} cells bear on it, more than the {most_cells:,} that are laid out")
             classes = expected_classes(model, levels)
-            determined = reconstruction(model.frechet_bounds, levels)
-            labels = tuple(shown_at(a, model.domain.hierarchy(a), level) for a, level in levels.items())
             surest = _surest(classes, published.harmful.get(sensitive), {}, classes.counts) if len(classes) else ()
-            measures.append(DisclosureMeasures(sensitive, determined, levels, labels, surest))
+            measures.append(DisclosureMeasures(sensitive, surest))
         except MarginalsError as error:
             left_out[sensitive] = str(error)
     return measures, left_out
@@ -304,8 +295,8 @@ def attack(*folders: str | Path, truth: Table | None = None, seconds: Seconds = 
     >>> from marginals.example import release, table
     >>> with TemporaryDirectory() as folder:
     ...     attacks = attack(release.write(f"{folder}/release").path, truth=table)
-    >>> attacks.attacked[0].reconstruction.share, attacks.certain["diagnosis"].determined
-    (0.0, 18)
+    >>> attacks.certain["diagnosis"].determined
+    18
     """
     return latest(attacks_so_far(folders, truth, within(seconds)))
 

@@ -6,7 +6,7 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from math import inf, nan, prod
@@ -27,7 +27,6 @@ from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
 from models.programs.nested_counts import NestedCounts, ValueRange
-from models.tables.hierarchy import Hierarchy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,41 +41,15 @@ _MOST_GROUPS = 10_000
 Limits = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class NumberScale:
-    """Numbers of the values of an attribute, where labels do not say all.
+class OpenEnds(NamedTuple):
+    """Bounds on the numbers of labels without an end.
 
-    values: the number of each label of one level, instead of what labels say. limits: between which numbers all lie.
-    meanings: what the publisher says that labels mean; a range bounds the numbers of a label without an end.
+    meanings: what the publisher says that labels mean, by attribute; ranges among these count. limits: between which
+    numbers all values lie.
     """
 
-    values: Mapping[str, float] | None = None
+    meanings: Mapping[str, Mapping[str, str]]
     limits: Limits | None = None
-    meanings: Mapping[str, str] = field(default_factory=dict)
-
-    def numbers(self, attribute: str, model: MarginalModel) -> LabelNumbers:
-        """Numbers that the rows of each base value may have. Raises InputError where no label is one."""
-        hierarchy = model.domain.hierarchy(attribute)
-        if self.values is not None:
-            return LabelNumbers.from_values(attribute, hierarchy, self.values)
-        numbers = LabelNumbers.of(attribute, hierarchy)
-        if self.limits is None:
-            return numbers
-        low, high = self.limits
-        if np.all((numbers.low > high) | (numbers.high < low)):
-            raise InputError(f"no value of {attribute!r} lies within the limits {low:g} to {high:g}")
-        return numbers.within(low, high)
-
-    def stated_ends(self, hierarchy: Hierarchy) -> tuple[FloatArray, FloatArray]:
-        """Return the least and largest numbers of base values under labels without an end, as far as they are stated."""
-        low, high = np.full(hierarchy.size(0), -inf), np.full(hierarchy.size(0), inf)
-        for label, meaning in self.meanings.items() if self.values is None else ():
-            range_, stated = Range.of(label), Range.of(meaning)
-            if range_ and stated and range_.is_open and range_.holds(stated) and not stated.is_point:
-                for level in range(hierarchy.height):
-                    inside = hierarchy.lift(0, level) == hierarchy.code(label, level)
-                    low[inside], high[inside] = float(stated.low), float(stated.high)
-        return low, high
 
 
 @dataclass(eq=False)
@@ -85,7 +58,7 @@ class Amounts:
 
     attribute: str
     rows: MeantRows
-    scale: NumberScale
+    ends: OpenEnds
 
     def __post_init__(self) -> None:
         self.model = self.rows.model
@@ -94,18 +67,39 @@ class Amounts:
             self.model.finest_levels[self.attribute],
         )
         self.places: IndexArray = self.hierarchy.lift(0, self.finest).astype(np.intp)  # published codes, by base value
-        self.numbers = self.scale.numbers(self.attribute, self.model)
+        self.numbers = LabelNumbers.of(self.attribute, self.hierarchy)
+        if self.ends.limits is not None:
+            low, high = self.ends.limits
+            if np.all((self.numbers.low > high) | (self.numbers.high < low)):
+                raise InputError(f"no value of {self.attribute!r} lies within the limits {low:g} to {high:g}")
+            self.numbers = self.numbers.within(low, high)
         meaning = self.rows.meanings.get(self.attribute)
-        if meaning is not None and self.scale.values is None:
+        if meaning is not None:
             self.numbers = self.numbers.within(meaning.low, meaning.high)
         self.possible = np.ones(self.hierarchy.size(0), dtype=np.bool_) if meaning is None else meaning.possibly
         self.counting: BoolArray = self.possible & self.numbers.may_count
+
+    @property
+    def _meanings(self) -> Mapping[str, str]:
+        return self.ends.meanings.get(self.attribute, {})
+
+    @cached_property
+    def _stated_ends(self) -> tuple[FloatArray, FloatArray]:
+        # of base values under labels without an end, as far as their meanings state them
+        low, high = np.full(self.hierarchy.size(0), -inf), np.full(self.hierarchy.size(0), inf)
+        for label, meaning in self._meanings.items():
+            range_, stated = Range.of(label), Range.of(meaning)
+            if range_ and stated and range_.is_open and range_.holds(stated) and not stated.is_point:
+                for level in range(self.hierarchy.height):
+                    inside = self.hierarchy.lift(0, level) == self.hierarchy.code(label, level)
+                    low[inside], high[inside] = float(stated.low), float(stated.high)
+        return low, high
 
     @cached_property
     def _ends(self) -> tuple[FloatArray, FloatArray]:
         size = self.hierarchy.size(self.finest)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
-        numbers = self.numbers.within(*self.scale.stated_ends(self.hierarchy))
+        numbers = self.numbers.within(*self._stated_ends)
         np.minimum.at(low, self.places[self.counting], numbers.low[self.counting])
         np.maximum.at(high, self.places[self.counting], numbers.high[self.counting])
         has_none = low > high
@@ -149,7 +143,7 @@ class Amounts:
     @property
     def stated(self) -> tuple[str, ...]:
         """The labels without an end whose meanings bound the numbers of possible rows."""
-        low, high = self.scale.stated_ends(self.hierarchy)
+        low, high = self._stated_ends
         is_used = self.counting & ((low > self.numbers.low) | (high < self.numbers.high))
         labels = self.hierarchy.labels
         over = {
@@ -157,7 +151,7 @@ class Amounts:
             for code in np.flatnonzero(is_used)
             for level in range(self.hierarchy.height)
         }
-        return tuple(f"{label} is {meaning}" for label, meaning in self.scale.meanings.items() if label in over)
+        return tuple(f"{label} is {meaning}" for label, meaning in self._meanings.items() if label in over)
 
     @cached_property
     def is_sharp(self) -> bool:
@@ -226,7 +220,7 @@ class Amounts:
             labels = np.array(self.hierarchy.labels[self.finest])[np.unique(self.places[unread])].tolist()
             raise InputError(
                 f"{first_few(list(map(repr, labels)))} of {self.attribute!r} cannot be read as numbers; leave their rows "
-                "out by where=, or give numbers by values="
+                "out by where="
             )
 
     @property
@@ -269,8 +263,8 @@ def _quantile(probability: float, estimated: Estimated) -> float:
     return float(estimated.values[min(place, len(estimated.values) - 1)])
 
 
-def _amounts(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Amounts:
-    return Amounts(known_attribute(model.domain, attribute), MeantRows.of(model, where), scale)
+def _amounts(model: MarginalModel, attribute: str, where: Where, ends: OpenEnds) -> Amounts:
+    return Amounts(known_attribute(model.domain, attribute), MeantRows.of(model, where), ends)
 
 
 def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callable[[], ValueRange | None]) -> Answer:
@@ -279,30 +273,30 @@ def _answer(amounts: Amounts, ask: Callable[["Estimated"], float], ends: Callabl
         assert range_ is not None, "where nothing is possible nothing is expected"
         return Bounds(*range_, amounts.is_sharp or range_.is_known, amounts.open_labels, amounts.stated)
 
-    model, rows, scale = amounts.model, amounts.rows, amounts.scale
+    model, rows = amounts.model, amounts.rows
     counted = float(amounts.estimated(model).rows.sum())
     of = Of(counted, max(model.expected_in(rows.estimated) - counted, 0.0))
-    clips = scale.values is not None or scale.limits is not None or bool(amounts.stated)
+    clips = amounts.ends.limits is not None or bool(amounts.stated)
     return answer(model, lambda table: ask(amounts.estimated(table)), amounts.basis, bounds, of=of, clips=clips)
 
 
-def mean(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
+def mean(model: MarginalModel, attribute: str, where: Where, ends: OpenEnds) -> Answer:
     """Return the mean over the rows that a condition means. Raises InputError where none with a number is possible."""
-    amounts = _amounts(model, attribute, where, scale)
+    amounts = _amounts(model, attribute, where, ends)
     return _answer(amounts, _mean, amounts.mean_range)
 
 
-def total(model: MarginalModel, attribute: str, where: Where, scale: NumberScale) -> Answer:
+def total(model: MarginalModel, attribute: str, where: Where, ends: OpenEnds) -> Answer:
     """Return the sum over the rows that a condition means; 0 where none is possible."""
-    amounts = _amounts(model, attribute, where, scale)
+    amounts = _amounts(model, attribute, where, ends)
     if (bounds := amounts.total_range()) == (0, 0):
         return Answer(0.0, amounts.basis, Bounds(0.0, 0.0, sharp=True))
     return _answer(amounts, _total, lambda: bounds)
 
 
-def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, scale: NumberScale) -> "pd.DataFrame":
+def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, ends: OpenEnds) -> "pd.DataFrame":
     """Return the mean of each group of rows with the same values of some attributes, nan where no number is possible."""
-    of_all, margin = _amounts(model, attribute, where, scale), as_margin(model, by)
+    of_all, margin = _amounts(model, attribute, where, ends), as_margin(model, by)
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
@@ -322,12 +316,12 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, sc
 
 
 def quantile(
-    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, scale: NumberScale
+    model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, ends: OpenEnds
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
     import pandas as pd
 
-    amounts = _amounts(model, attribute, where, scale)
+    amounts = _amounts(model, attribute, where, ends)
 
     def range_(q: float) -> Answer:
         return _answer(amounts, partial(_quantile, q), lambda: amounts.quantile_range(q))

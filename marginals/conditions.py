@@ -44,7 +44,7 @@ from marginals.messages import suggested
 from marginals.tables.intervals import Range, base_numbers, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray, CodeArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
@@ -66,14 +66,6 @@ class Inequality:
     left: Operand
     sign: str
     right: Operand
-
-
-@dataclass(frozen=True)
-class Membership:
-    """Test that the value of a column is in a list, all numbers or all texts."""
-
-    column: Column
-    values: tuple[Constant, ...]
 
 
 @dataclass(frozen=True)
@@ -105,15 +97,7 @@ class Disjunction:
     terms: "tuple[Formula, ...]"
 
 
-Atom: TypeAlias = Inequality | Membership | Choice
-Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
-
-
-def operands(atom: Atom) -> tuple[Operand, ...]:
-    """Return the columns and constants of an atom."""
-    if isinstance(atom, Inequality):
-        return (atom.left, atom.right)
-    return (atom.column, *atom.values) if isinstance(atom, Membership) else (atom.column,)
+Formula: TypeAlias = "Inequality | Choice | Negation | Conjunction | Disjunction"
 
 
 def columns_of(formula: Formula) -> tuple[str, ...]:
@@ -123,7 +107,10 @@ def columns_of(formula: Formula) -> tuple[str, ...]:
             return columns_of(term)
         case Conjunction(terms=terms) | Disjunction(terms=terms):
             return tuple(dict.fromkeys(name for term in terms for name in columns_of(term)))
-    return tuple(dict.fromkeys(operand.name for operand in operands(formula) if isinstance(operand, Column)))
+        case Choice(column=column):
+            return (column.name,)
+        case Inequality(left=left, right=right):
+            return tuple(dict.fromkeys(operand.name for operand in (left, right) if isinstance(operand, Column)))
 
 
 Values: TypeAlias = str | float | Iterable[str | float]
@@ -301,8 +288,9 @@ class _Reader:
         if isinstance(sign, ast.In | ast.NotIn):
             if not isinstance(first, Column):
                 raise self._unreadable()
-            membership = Membership(first, self._list(right))
-            return membership if isinstance(sign, ast.In) else Negation(membership)
+            equal = tuple(Inequality(first, "==", value) for value in self._list(right))
+            choice = Disjunction(equal) if equal else Choice(first, ())
+            return choice if isinstance(sign, ast.In) else Negation(choice)
         second = self._operand(right)
         if type(sign) not in _SIGNS:
             raise self._unreadable()
@@ -475,6 +463,11 @@ class Meaning:
     def unjudged(self) -> BoolArray:
         """Values that are no numbers, so that the condition is not decided for them."""
         return np.asarray(self.possibly & ~self.surely & np.isnan(self.shares))
+
+    def of_values(self, codes: CodeArray) -> "Meaning":
+        """Return the meaning for values of a finer level. codes: of the values above them, shape (size(0),)."""
+        ends = (np.broadcast_to(end, self.possibly.shape)[codes] for end in (self.low, self.high))
+        return Meaning(self.surely[codes], self.possibly[codes], self.shares[codes], *ends)
 
     def __or__(self, other: "Meaning") -> "Meaning":
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)

@@ -2,7 +2,6 @@
 
 import csv
 import errno
-import io
 import os
 import re
 import shutil
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from types import SimpleNamespace
 from typing import BinaryIO
 
 from marginals.errors import InputError, system_reason
@@ -31,16 +31,9 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
     """The rows as CSV. A carriage return within a field is quoted, which Python's module does from 3.13 on."""
-    rows, text = list(rows), io.StringIO()
-    csv.writer(text, delimiter=delimiter, lineterminator="\n").writerows(rows)
-    if "\r" not in text.getvalue():
-        return text.getvalue()
-    lines = []
-    for row in rows:
-        line = io.StringIO(newline="")
-        csv.writer(line, delimiter=delimiter, lineterminator="\r\n").writerow(row)
-        lines.append(line.getvalue().removesuffix("\r\n") + "\n")
-    return "".join(lines)
+    lines: list[str] = []
+    csv.writer(SimpleNamespace(write=lines.append), delimiter=delimiter, lineterminator="\r\n").writerows(rows)
+    return "".join(line.removesuffix("\r\n") + "\n" for line in lines)
 
 
 def allowed(mode: int) -> int:

@@ -42,6 +42,7 @@ REPLACED: Mapping[str, str] = {
     "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
     "search.max_cells": "search.max_attributes bounds a margin",
     "attributes.population": "give the attribute a hierarchy, made of these counts",
+    "tables.scope": "write the value into a column of the table",
     "tables.absent": "write complete = true for a table that leaves out only cells without people",
     "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
     "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
@@ -92,7 +93,7 @@ def section(content: object, name: str, keys: Keys) -> dict[str, Any]:
 
 
 def setting(default: Any, key: Key) -> Any:
-    """Return a field of a class of settings: its default, and what else it can be. Mappings are no part of its hash."""
+    """Return a field of a class of settings: its default, and what else it can be."""
     if default == {}:
         return field(default_factory=dict, hash=False, metadata={"key": key})
     return field(default=default, metadata={"key": key})

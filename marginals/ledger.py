@@ -420,7 +420,7 @@ class Waiting:
     """Rows that a release does not count yet, for its steward only.
 
     `unknown`: rows of today with values that the ledger does not have. `coarsened`: earlier margins that are coarser in this
-    one. `foreseen`: of the first release, the share of the people who will wait.
+    one.
     """
 
     came: int
@@ -428,13 +428,11 @@ class Waiting:
     unknown: int
     releases: int
     coarsened: tuple[Mapping[str, int], ...] = ()
-    foreseen: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return plain values."""
         rows = {"came": self.came, "left": self.left, "unknown": self.unknown}
-        share = {} if self.foreseen is None else {"foreseen": self.foreseen}
-        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)} | share
+        return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -521,7 +519,7 @@ class Continuation:
         """Constraint with, for the first release, the limit that few people wait. `most`: their share."""
         if self.ledger.entries or most >= 1:
             return constraint
-        return FewWaiting(SampledChanges(self.table.base_counts, self.least, seed, most), constraint)
+        return FewWaiting(self.table.base_counts, self.least, seed, most, constraint)
 
     @property
     def least(self) -> int:
@@ -561,13 +559,10 @@ class Continuation:
                 f"ledger {self.ledger.path}, though no few people did. Publish when more has changed, or another part"
             )
 
-    def after(self, cliques: Sequence[Mask], seed: int) -> Waiting:
-        """Rows that wait where these margins are published, with coarsened margins, or the share of people who will wait."""
-        domain = self.table.domain
-        if self.masks is None:
-            return replace(self.waiting, foreseen=_foreseen(self.table.base_counts, self.least, seed, cliques))
-        lost = [mask for mask in self.masks if not any(not mask & ~clique for clique in cliques)]
-        return replace(self.waiting, coarsened=tuple(map(domain.margin, lost)))
+    def after(self, cliques: Sequence[Mask]) -> Waiting:
+        """Rows that wait where these margins are published, with the margins that are coarser now."""
+        lost = [mask for mask in self.masks or () if not any(not mask & ~clique for clique in cliques)]
+        return replace(self.waiting, coarsened=tuple(map(self.table.domain.margin, lost)))
 
     def entering(self, cliques: Sequence[Mask], date: str, named: Mapping[str, Hierarchy]) -> Entering:
         """Write the entry of a release, whose bundle is put in place meanwhile: then both are there, or neither.
@@ -644,23 +639,24 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
 CHANGED = 0.02
 """Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
 
-_STEPS = 10
-
 _REMEMBERED = 256
 
 
 @dataclass(frozen=True, eq=False)
-class SampledChanges:
-    """Sample of the people who wait if half of a share of all came, and half left. `least`: fewest rows of a cell."""
+class FewWaiting(PruningConstraint):
+    """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait.
+
+    A sample of the table stands for those who wait if half of the share came, and half left. `least`: fewest rows of a cell.
+    """
 
     table: ContingencyTable
     least: int
     seed: int
     share: float
+    then: PruningConstraint
 
     @cached_property
-    def are_few(self) -> Callable[[frozenset[Mask]], bool]:
-        """Test that at most this share of the people is foreseen to wait beside some margins."""
+    def _are_few(self) -> Callable[[frozenset[Mask]], bool]:
         table, size = self.table, round(self.table.total * self.share / 2)
         rows = np.random.default_rng(self.seed).multivariate_hypergeometric(table.counts, size, method="marginals")
         codes = dict(zip(table.attributes, table.codes))
@@ -675,23 +671,6 @@ class SampledChanges:
 
         return are_few
 
-
-def _foreseen(table: ContingencyTable, least: int, seed: int, cliques: AnyCollection[Mask]) -> float:
-    """Share of the people who are foreseen to wait beside these margins, to a thousandth; 1 if all may."""
-    low, high, margins = 0.0, 1.0, frozenset(cliques)
-    for _ in range(_STEPS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if SampledChanges(table, least, seed, middle).are_few(margins) else (middle, high)
-    return high
-
-
-@dataclass(frozen=True, eq=False)
-class FewWaiting(PruningConstraint):
-    """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait."""
-
-    changes: SampledChanges
-    then: PruningConstraint
-
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """Refusal of the other constraint, or that where more would wait."""
         refusal = self.then(cliques, new) or (self._refusal([new], RefusalScope.FINER) if new else None)
@@ -702,9 +681,9 @@ class FewWaiting(PruningConstraint):
         return self.then.of_margin(margin) or self._refusal([margin], RefusalScope.FINER)
 
     def _refusal(self, cliques: AnyCollection[Mask], scope: RefusalScope) -> Refusal | None:
-        if self.changes.are_few(frozenset(cliques)):
+        if self._are_few(frozenset(cliques)):
             return None
-        share = f"more than {100 * self.changes.share:g} percent of the people"
+        share = f"more than {100 * self.share:g} percent of the people"
         return Refusal(f"{share} would wait for a later release (max_waiting)", scope)
 
 
@@ -754,12 +733,6 @@ def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:
     """Sentences about the rows that a release does not count yet, and coarser margins. `domain`: of the table."""
     if not waiting.releases:
         yield "It is the first release of the ledger: whatever changes from now on is shown when that is safe beside it."
-        if waiting.foreseen is not None:
-            yield (
-                f"If {100 * CHANGED:g} percent of the people change between two releases, about "
-                f"{100 * waiting.foreseen:.0f} percent of all will wait; a smaller max_waiting gives coarser margins, "
-                "beside which fewer do."
-            )
         return
     beginning = f"Beside the {waiting.releases} releases" if waiting.releases > 1 else "Beside the release"
     if waiting.came or waiting.left:

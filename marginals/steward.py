@@ -196,34 +196,6 @@ def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
     return dict(sorted(moves.items(), key=lambda item: -len(item[1])))
 
 
-@dataclass(frozen=True)
-class BaseChoice:
-    """Search with or without the base table, and the better of both.
-
-    demanded: only releases that contain it were searched. contained: the chosen release contains it. lead: nats of the
-    objective by which the release is better than the best one of the other search; None after one search. left_out: the
-    reason for searching only without it, or None.
-    """
-
-    demanded: bool = False
-    contained: bool = False
-    lead: float | None = None
-    left_out: str | None = None
-
-    def __str__(self) -> str:
-        """Sentence about the choice; empty without one.
-
-        >>> str(BaseChoice(lead=0.133))
-        'Looked for with the base table and without it: without it is better, by 0.133 nats.'
-        """
-        if self.left_out is not None:
-            return f"Looked for without the base table only: {self.left_out}."
-        if self.lead is None:
-            return ""
-        better = f"with{'' if self.contained else 'out'} it is better, by {self.lead:.3f} nats"
-        return f"Looked for with the base table and without it: {better if self.lead >= 5e-4 else 'neither is better'}."
-
-
 AS_THE_REST = 1.0
 """Weight of an analysis that nobody asked for: no more than the rest of the data."""
 
@@ -254,10 +226,11 @@ class StewardReport(Renewed):
     """Utility measures and search results that need the source table. Not for publication.
 
     - kl_divergence: nats from the data to the maximum-entropy distribution of the release. kl_suppressed: to that of the
-      table with all quasi-identifiers suppressed. kl_best_table: to that of the best single table, if one was searched.
+      table with all quasi-identifiers suppressed.
     - dropped: rows that lack a value. left_out: further rows of people of whom only some rows count.
-    - domain: of the table. unpublished: the reason why an attribute is not published. by_role: the reason for columns that
-      are left out by their role. waiting: people whom a release of a ledger does not show yet.
+    - domain: of the table. has_base: whether the policy demands a base table. waiting: people whom a release of a ledger
+      does not show yet.
+    - unpublished: the reason why an attribute is not published. by_role: that for columns left out by their role.
     - compare, page, find_refused_improvements: slow parts, computed on demand.
 
     >>> from marginals.example import publication
@@ -273,7 +246,6 @@ class StewardReport(Renewed):
     published: BundleContent
     kl_divergence: float
     kl_suppressed: float
-    kl_best_table: float | None
     search: SearchResult
     dropped: int
     dropped_in: Mapping[str, int]
@@ -285,7 +257,7 @@ class StewardReport(Renewed):
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
     waiting: Waiting | None = None
-    base: BaseChoice = field(default_factory=BaseChoice)
+    has_base: bool = False
     objective: PenalizedDivergence = KL
     further: FurtherTables | None = None
     by_role: Mapping[str, str] = field(default_factory=dict)
@@ -306,7 +278,10 @@ class StewardReport(Renewed):
         return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
 
     _REPLACED: ClassVar = {
+        "base": "has_base says whether the policy demands a base table",
         "beside": "further has the further tables",
+        "kl_best_table": "marginals.anonymize(table, policy).best().kl_divergence is it",
+        "removed": "1 - kl_divergence / kl_suppressed is this share",
         "suggestions": "comparison.most_lost() lists the pairs to want",
     }
 
@@ -322,26 +297,6 @@ class StewardReport(Renewed):
     def two_way(self) -> TableErrors:
         """Errors of the tables of two attributes."""
         return self.comparison.release.two_way
-
-    @property
-    def removed(self) -> float | None:
-        """The share of the KL divergence of a table with all quasi-identifiers suppressed that the release removes.
-
-        Below 0 if the release is further from the data than that table; None if that table is the data itself.
-
-        >>> from marginals.example import publication
-        >>> round(publication.steward.removed, 3)
-        0.173
-        """
-        return self._removed(self.kl_divergence)
-
-    @property
-    def removed_by_best_table(self) -> float | None:
-        """Share that the best single table removes; None also without one."""
-        return None if self.kl_best_table is None else self._removed(self.kl_best_table)
-
-    def _removed(self, kl_divergence: float) -> float | None:
-        return 1 - kl_divergence / self.kl_suppressed if self.kl_suppressed > 1e-9 else None
 
     def trace(self) -> "pd.DataFrame":
         """The search step by step, with the likelihood-ratio test of each; the columns are those of `search_trace`.

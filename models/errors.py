@@ -1,6 +1,5 @@
 """Errors of the mathematics, as one family of exceptions."""
 
-from collections.abc import Mapping
 from typing import Self
 
 
@@ -13,20 +12,12 @@ class MarginalsError(Exception):
     models.errors.HierarchyError: row 1 does not end in *
     """
 
-    remedies: Mapping[str, Mapping[str, str]] = {}
-    """Parameters of possible remedies, by code, for programs that offer them."""
-
     key: str = ""
     """The config key or argument that the error is about; empty if it is about none."""
 
     def about(self, key: str) -> Self:
         """Set the key that the error is about, and return the error."""
         self.key = key
-        return self
-
-    def helped_by(self, **remedies: Mapping[str, str]) -> Self:
-        """Set the possible remedies, and return the error."""
-        self.remedies = remedies
         return self
 
 
@@ -120,11 +111,11 @@ class NotFittedError(MarginalsError):
 class TimeOverError(MarginalsError):
     """A deadline that came before the work was done.
 
-    >>> TimeOverError("the time was over before this was decided").remedies
-    {'time': {}}
+    >>> TimeOverError("the time was over before this was decided").key
+    'search.time_limit'
     """
 
-    remedies: Mapping[str, Mapping[str, str]] = {"time": {}}
+    key = "search.time_limit"
 
 
 class ExtensionError(MarginalsError, ValueError):

@@ -606,36 +606,3 @@ def _smaller(knowledge: Knowledge, margin: Levels, rows: CountArray, worst: Cert
     codes = _codes(knowledge.domain, margin, cell)
     labels = {a: knowledge.domain.hierarchy(a).labels[level][codes[a]] for a, level in margin.items()}
     return CertainCell(labels, dict(margin), int(rows[cell]))
-
-
-@dataclass(frozen=True)
-class Reconstruction:
-    """Part of an unpublished margin that follows from the published ones.
-
-    cells: that can be occupied. determined: of these, those with one possible count. rows: in the determined cells, of
-    `total`. sharp: whether the bounds are proven to be the best; otherwise more may be determined.
-    """
-
-    cells: int
-    determined: int
-    rows: int
-    total: int
-    sharp: bool
-
-    @property
-    def share(self) -> float:
-        """Share of the cells that are determined; 0 if there is none."""
-        return self.determined / self.cells if self.cells else 0.0
-
-
-def reconstruction(bounds: FrechetBounds, margin: Mapping[str, int]) -> Reconstruction:
-    """Return the part of a margin that is determined. Raises TooManyCellsError if the margin is too large to be laid out."""
-    margin_bounds = bounds.of_margin(margin)
-    determined = (margin_bounds.lower == margin_bounds.upper) & (margin_bounds.upper > 0)
-    return Reconstruction(
-        int(np.count_nonzero(margin_bounds.upper)),
-        int(np.count_nonzero(determined)),
-        int(margin_bounds.lower[determined].sum()),
-        bounds.collection.cube.total,
-        margin_bounds.sharp,
-    )

@@ -222,7 +222,7 @@ def _refusal(text: str) -> CriterionError:
             f"; if {name!r} is a criterion of somebody's own, register its class first, with "
             "marginals.criteria.register_diversity, or install the package that declares it"
         )
-    return CriterionError(sentence).helped_by(form={})
+    return CriterionError(sentence).about("privacy.diversity")
 
 
 def _kind(name: str) -> type[Diversity] | None:

@@ -60,7 +60,7 @@ class TableSpec:
     """Reading of a table; `TABLE_KEYS` describe the value of each key.
 
     `count`: the column of counts of a long table. `across`: the attribute whose values a crossed one has in its
-    header. `scope`: values that all of the table's people have. `without`: labels that are left out. `percent_of`: the
+    header. `without`: labels that are left out. `percent_of`: the
     total, or its column, whose percentages the cells are. `complete`: whether the table counts everybody and leaves
     out only cells without people.
     """
@@ -69,7 +69,6 @@ class TableSpec:
     count: str = ""
     across: str = ""
     ignore: tuple[str, ...] = ()
-    scope: Mapping[str, str] = field(default_factory=dict)
     base: int = 1
     rounding: Rounding = Rounding.NEAREST
     noise: int = 0
@@ -83,7 +82,7 @@ class TableSpec:
     @property
     def every_attribute(self) -> tuple[str, ...]:
         """Attributes of the table, those of its columns first."""
-        return tuple(dict.fromkeys((*self.attributes, *filter(None, [self.across]), *self.scope)))
+        return tuple(dict.fromkeys((*self.attributes, *filter(None, [self.across]))))
 
 
 @dataclass(frozen=True)
@@ -165,7 +164,6 @@ TABLE_KEYS: Keys = {
     "count": _NAME,
     "across": _NAME,
     "ignore": TEXTS,
-    "scope": _by_name(_NAME, 'give values of attributes, as { sex = "female" }'),
     "rounding": Key(
         _is_rounding,
         'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(way.value for way in Rounding),
@@ -233,8 +231,6 @@ def _table_spec(where: str, content: object) -> TableSpec:
     values = section(content, where, TABLE_KEYS)
     if ("count" in values) == ("across" in values):
         raise InputError(f"{where} needs one of the keys count (a column of counts) and across (what the header shows)")
-    if values.get("complete") and values.get("scope"):
-        raise InputError(f"{where}.complete says that all other cells have nobody; leave scope out")
     rounding = values.get("rounding", 1)
     base, how = (rounding, "nearest") if is_whole(rounding) else (rounding["base"], rounding.get("how", "nearest"))
     plain: dict[str, Any] = {key: value for key, value in values.items() if key != "rounding"}
@@ -308,7 +304,7 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
     counts, cells = columns_of_counts(file, table), list[LabelledCell]()
     texts = CellTexts(markers, table.base, table.rounding, file.decimal, table.noise)
     places = [file.header.index(name) for name in table.attributes]
-    has_total, scope = isinstance(table.percent_of, str), (*table.scope.values(),)
+    has_total = isinstance(table.percent_of, str)
     hiding = [(file.header.index(name), frozenset(codes)) for name, codes in table.withheld.items()]
     for line, row in enumerate(file.rows, start=2):
         labels = tuple(row[place] or BLANK for place in places)
@@ -317,7 +313,7 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
         if isinstance(table.percent_of, str):
             total = texts.interval(row[file.header.index(table.percent_of)]) or UNKNOWN
         if has_total and table.across:  # the total of a row is a cell, too
-            cells.append(LabelledCell((*labels, "", *scope), total))
+            cells.append(LabelledCell((*labels, ""), total))
         for number in counts:
             name = file.header[number]
             is_share = table.percent_of is not None and row[number].strip() not in markers
@@ -330,7 +326,7 @@ def labelled_cells(file: PublishedFile, table: TableSpec, markers: Mapping[str, 
                     "means under [markers]"
                 )
             across = ((name if table.percent_of is None else without_percent(name)),) if table.across else ()
-            cells.append(LabelledCell((*labels, *across, *scope), interval))
+            cells.append(LabelledCell((*labels, *across), interval))
     left_out = {(name, label) for name, labels in table.without.items() for label in labels}
     return [cell for cell in cells if left_out.isdisjoint(zip(table.every_attribute, cell.labels))]
 

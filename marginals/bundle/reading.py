@@ -42,8 +42,8 @@ from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_kn
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, ONE_ROW
 from models.arrays import IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
-from models.errors import HierarchyError, MarginalsError, NotDecomposableError
-from models.graphs.junction_tree import Collection, JunctionTree
+from models.errors import HierarchyError, MarginalsError
+from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import MAX_LABELS, Domain, Hierarchy, Mask
@@ -88,6 +88,10 @@ ATTRIBUTE_KEYS: Keys = {
     "values": Key(
         lambda value: is_table(value) and all(map(is_words, value.values())),
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
+    ),
+    "levels": Key(
+        lambda value: is_table(value) and all(map(is_whole, value.values())),
+        "give the number of a level for each other name that it has",
     ),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),
@@ -195,11 +199,19 @@ def _impossible(release: Mapping[str, Any], domain: Domain, roles: Mapping[str, 
 def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
     descriptions: dict[str, str] = {}
     values: dict[str, dict[str, str]] = {}
+    levels: dict[str, tuple[str, int]] = {}
     for name in domain.attributes:
         described = release["attributes"][name]
         descriptions |= {name: described["description"]} if "description" in described else {}
         values |= {name: meanings} if (meanings := described.get("values")) else {}
-    book = Codebook(descriptions, values)
+        for other, level in described.get("levels", {}).items():
+            is_level = other not in levels and other not in domain.attributes
+            is_level = is_level and 0 <= level < domain.hierarchy(name).height
+            require_so(
+                is_level, "release.attributes gives a name in levels that is taken, or a level that there is not"
+            )
+            levels[other] = name, level
+    book = Codebook(descriptions, values, levels)
     problem = "release.attributes says in values what a label means that the release does not have"
     require_so(book == book.of_labels(domain), problem)
     return book
@@ -404,7 +416,7 @@ def _differing(place: str, content: Any, form: Any) -> Iterator[str]:
 _CLAIM = dict.fromkeys(("criterion", "k", "diversity", "sensitive", "level", "basis"))
 _DEMAND = {"says": None, "claims": [_CLAIM]}
 _RELEASE: Mapping[str, Any] = {
-    **dict.fromkeys(("format", "rows", *RELEASE_KEYS, "where", "occurring", "information")),
+    **dict.fromkeys(("format", "rows", *RELEASE_KEYS, "where", "occurring")),
     "attributes": {"*": dict.fromkeys(ATTRIBUTE_KEYS)},
     "privacy": [_CLAIM],
     "rules": [{**dict.fromkeys(("name", "title", "source", "unchecked")), "demands": [_DEMAND]}],
@@ -444,9 +456,6 @@ def _unknown(place: str, content: Any, checked: Any) -> Iterator[str]:
 
 def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
     """Raise BundleError naming two tables that differ on their common margin. `tables`: by their names in messages."""
-    showing = [table for table in tables.values() if table.mask]
-    if not showing or _agree_along_tree(showing):
-        return
     first: dict[Mask, tuple[str, ContingencyTable]] = {}
     compared: set[tuple[str, Mask]] = set()
     for (path, table), (other_path, other) in combinations(tables.items(), 2):
@@ -460,19 +469,3 @@ def check_agreement(tables: Mapping[str, ContingencyTable]) -> None:
             first_place, first_margin = first.setdefault(common, (place, rolled))
             problem = f"it contradicts {first_place}: they differ on their common margin ({margin})"
             require_so(equal_cells([first_margin, rolled]), problem, place)
-
-
-def _agree_along_tree(tables: Sequence[ContingencyTable]) -> bool:
-    # one distribution then has all of them as margins (Dawid and Lauritzen 1993, section 2), so every two of them agree
-    by_mask = {table.mask: table for table in tables}
-    try:
-        tree = JunctionTree.of(tables[0].domain, by_mask)
-    except NotDecomposableError:
-        return False
-    edges = zip(tree.cliques, tree.parents)
-    pairs = [(by_mask[tree.cliques[parent]], by_mask[clique]) for clique, parent in edges if parent >= 0]
-    for table in tables:
-        holder = by_mask[next(clique for clique in tree.cliques if not table.mask & ~clique)]
-        pairs += [(holder, table)] if holder is not table else []
-    shared = [(one, other, one.mask & other.mask) for one, other in pairs]
-    return all(equal_cells([one.rolled_up_to(common), other.rolled_up_to(common)]) for one, other, common in shared)

@@ -39,7 +39,6 @@ from marginals.messages import printable
 from models.errors import MarginalsError
 
 UNUSABLE = 2
-"""Exit status of bad input."""
 
 _OBJECTS_BETWEEN_COLLECTIONS = 500_000
 """Python's 700 cost a tenth of the time of `query` and `verify`, since modules that are loaded leave nothing to collect. Of
@@ -85,10 +84,7 @@ class _Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command line and end with its status; in other than standalone mode give errors back, as click does.
-
-        parameters: those of click.
-        """
+        """Run a command line, with click's parameters, and end with its status."""
         arguments = list(sys.argv[1:] if args is None else args)
         if not standalone_mode or "_MARGINALS_COMPLETE" in os.environ:
             return super().main(arguments, prog_name, complete_var, standalone_mode, **extra)
@@ -143,7 +139,7 @@ class _Commands(click.Group):
 
 def _failed(error: BaseException, arguments: Sequence[str], ending: Ending) -> int:
     """Say why a command did not finish, with --json as an object too, and return the exit status."""
-    status, text, remedies = UNUSABLE, str(error), getattr(error, "remedies", {})
+    status, text, key = UNUSABLE, str(error), getattr(error, "key", "")
     usage: click.ClickException | None = None
     if ending.number is not None or isinstance(error, KeyboardInterrupt):
         status, text = ending.exit_status, INTERRUPTION
@@ -166,7 +162,7 @@ def _failed(error: BaseException, arguments: Sequence[str], ending: Ending) -> i
     elif not isinstance(error, MarginalsError):
         status, text = INTERNAL, unforeseen(error)
     if "--json" in arguments:
-        print_json({"error": printable(text)} | ({"remedies": remedies} if remedies else {}))
+        print_json({"error": printable(text)} | ({"key": key} if key else {}))
     if status == INTERNAL and wants_traceback(arguments):
         sys.__excepthook__(type(error), error, error.__traceback__)
     elif usage is not None:

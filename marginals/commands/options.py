@@ -136,10 +136,7 @@ class Target:
     force: bool
 
     def opened(self, reads: tuple[Path, ...] = (), mode: int = PUBLIC) -> "OutputFile | None":
-        """The file to write, None without a path. reads: what it is made from. mode: who may read it.
-
-        Raises InputError where the file may not be written, before any work is done for it.
-        """
+        """The file to write, None without a path. reads: its sources. Raises InputError if it may not be written."""
         if self.path is None:
             return None
         from marginals.output import OutputFile
@@ -258,11 +255,7 @@ class Ending:
         return 128 + (signal.SIGINT if self.number is None else self.number)
 
     def heed(self) -> None:
-        """Raise EndingError where a signal has asked to end and work has gone on all the same.
-
-        Callbacks and code in C may drop an exception, as numpy does while it is imported. So work that tells its progress,
-        or is about to write, asks here. Only the main thread is ended.
-        """
+        """Raise EndingError if a signal's exception was dropped by a callback or code in C, as numpy's import does."""
         if self.number is not None and threading.current_thread() is threading.main_thread():
             raise EndingError
 
@@ -273,10 +266,7 @@ ENDING = Ending()
 
 @contextmanager
 def heeded() -> Iterator[Ending]:
-    """Meanwhile signals that ask the program to end raise EndingError, SIGINT among them.
-
-    Those that are ignored stay so (nohup, a job in the background). Threads but the main one cannot listen to signals.
-    """
+    """Meanwhile signals to end raise EndingError in the main thread; those that are ignored stay so (nohup)."""
     if threading.current_thread() is not threading.main_thread():
         yield Ending()
         return

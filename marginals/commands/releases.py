@@ -251,7 +251,6 @@ def print_publication_json(
             "evaluated": search.evaluated,
             "optimal": search.optimal,
             "lower_bound": search.bound,
-            "base": steward.base,
         },
     }
     more = {
@@ -288,17 +287,14 @@ def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool 
 
 
 def _print_all(publication: "Publication") -> None:
-    from marginals.say.claims import finding_sentences, harm_sentences, rule_sentences, sensitive_lines
+    from marginals.say.claims import verification_sentences
     from marginals.say.steward import beside_lines, publication_lines, steward_lines, wanted_line
 
-    release, steward, verification = publication.release, publication.steward, publication.release.verify()
-    harmful, words = release.published.harmful, release.published.codebook
+    release, steward = publication.release, publication.steward
     print_lines(publication_lines(release.published, release.path, steward.unpublished))
-    print_lines(sensitive_lines(verification))
     print_lines(wanted_line(table, release.domain) for table in steward.asked_for)
     print_lines(beside_lines(steward.further, steward.domain, most=_NAMED))
-    print_sentences(finding_sentences(words.worded(verification.checks), harmful))
-    print_sentences([*harm_sentences(harmful, _NAMED, words), *rule_sentences(words.worded(verification.rules))])
+    print_sentences(verification_sentences(replace(release.verify(), published=release.published)))
     print_lines(steward_lines(steward))
     click.echo(
         'The figures from "KL divergence" on are computed from your table and are not in the release; do not publish them.'
@@ -306,7 +302,7 @@ def _print_all(publication: "Publication") -> None:
 
 
 _NAMED = 5
-"""Further tables, or values of one attribute, that are named on the terminal."""
+"""Further tables that are named on the terminal."""
 
 _ATTACK_LINES = 19
 """Lines of `attack` without --verbose, above the one that says how many more there are."""
@@ -324,7 +320,7 @@ FAILED = 1
     metavar="CHECK",
     help="Check this instead of the release's own claims: k-link=K, k-combinatorial=K, min-cell=K, "
     "of what is published alone min-published-cell=K, of what is certain no-small-certain=K or no-small-cell-certain=K, "
-    "diversity=CRITERION, also of single attributes and levels as in a config, or register=CRITERION, the same of readers "
+    "diversity=CRITERION, or register=CRITERION, the same of readers "
     "who know the nonsensitive values of everybody; of releases of a table that changed also difference=K. May be repeated.",
 )
 @click.option(
@@ -365,7 +361,7 @@ def verify(folders: Sequence[Path], target: Target, deadline: Deadline, as_json:
       marginals verify release
       marginals verify release-a release-b
       marginals verify release-2025 release-2026 --check difference=10
-      marginals verify release --check k-link=10 --check 'diversity={ diagnosis = ["recursive:3,4", "none"] }'
+      marginals verify release --check k-link=10 --check diversity=recursive:3,4
       marginals verify release --rule cms-11 --key minisign.pub --report page.html
       marginals verify swept.csv --config release.toml
     """
@@ -526,11 +522,8 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
 
     write = rows_writer(target.path)
     file = target.opened()
-    has_pairs = file is not None and not file.is_device
-    pairs_target = Target(
-        file.path.with_name(f"{file.path.name}.pairs.csv") if file and has_pairs else None, target.force
-    )
-    pairs_file = pairs_target.opened()
+    pairs_path = file.path.with_name(f"{file.path.name}.pairs.csv") if file and not file.is_device else None
+    pairs_file = Target(pairs_path, target.force).opened()
     release = marginals.open_release(folder)
     if isinstance(rows, int):
         frame = drawn(release.model, rows, np.random.default_rng(seed), base_values=base_values)
@@ -545,16 +538,12 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     if as_json:
         written = {"out": str(target.path), "rows": len(frame), "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}
-        print_json(written | kinds | {"pairs_out": pairs_target.path and str(pairs_target.path)})
+        print_json(written | kinds | {"pairs_out": pairs_path and str(pairs_path)})
         return
     where = f" where {release.published.where}" if release.published.where else ""
     wrote = f"Wrote {number_of(len(frame), 'synthetic row')}{where} to {target.path}."
-    print_lines([f"{wrote} They tell what the release tells, no more."] if target.path is not None else [])
-    print_lines(
-        [f"Which two columns tell something of each other: {pairs_target.path}"]
-        if pairs_target.path is not None
-        else []
-    )
+    print_lines([f"{wrote} They tell what the release tells, no more."] if target.path else [])
+    print_lines([f"Which two columns tell something of each other: {pairs_path}"] if pairs_path else [])
 
 
 @click.command()

@@ -157,7 +157,6 @@ def anonymize(config: Path, target: Target, as_json: bool, **chosen: Any) -> Non
 
 
 _BEST = 10
-"""Minimal tables that are listed."""
 
 
 def _single_tables(

@@ -10,11 +10,12 @@ from typing import NamedTuple
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
+from marginals.config.questions import quoted
 from marginals.config.rules import Guess
 from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
-from marginals.tables.relations import Copy, copies, sums
+from marginals.tables.relations import Copy, copies, finer_columns, sums
 from marginals.tables.words import column_pattern, column_words
 
 MOST_COLUMNS = 80
@@ -232,8 +233,16 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
         else:
             # Tables of one show the other: more than a promise about it allows, whichever is the finer.
             why = f"{pair.why}; {pair.of} is published, so no promise about {name} would hold"
-        result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
+        result[name] = guess.decided(f"{guess.why}; {why}", f"{why}{_or_level(guessed, pair)}", Role.IGNORED)
     return result
+
+
+def _or_level(guessed: GuessedTable, pair: Copy) -> str:
+    levels = finer_columns({name: guessed.table.values_of(name) for name in (pair.of, pair.column)})
+    rule = (
+        f"if everybody knows how it follows from {pair.of}, give it the role of that and level_of = {quoted(pair.of)}"
+    )
+    return f". Or {rule}" if levels.get(pair.column) == pair.of else ""
 
 
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:

@@ -58,10 +58,7 @@ _SHARE_IN_GROUPS = 0.5
 
 
 def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tuple[int, ...]:
-    """Falling lengths at which codes branch: first where half of the rows are in groups that are not rare, then halving.
-
-    codes: distinct, of one length. counts: rows of each, shape (codes,). rare: rows, fewer of which are rare.
-    """
+    """Falling lengths at which codes of one length branch: half of the rows in groups that are not rare, then halving."""
     groups: dict[int, Counter[str]] = {length: Counter() for length in range(len(codes[0]), 0, -1)}
     for code, rows in zip(codes, counts.tolist()):
         for length, group in groups.items():
@@ -90,7 +87,6 @@ _LONG_TEXT = 40
 _LONG_CATEGORY = 60
 """Most characters of a text that enough rows share, and of half the values of a list that was chosen from."""
 _LONGEST_CATEGORY = 200
-"""Most characters of one value of such a list."""
 
 
 @dataclass(frozen=True)
@@ -107,10 +103,7 @@ NO_MARKS = Marks()
 
 @dataclass(frozen=True, eq=False)
 class Facts(ColumnTexts):
-    """A column without what is missing: its labels in the file, and the rows fewer of which are rare.
-
-    marks: texts that stand for no value in this column alone.
-    """
+    """A column without what is missing. marks: texts that stand for no value in this column alone."""
 
     labels: ColumnLabels = UNSAID
     rare: int = RARE
@@ -355,10 +348,7 @@ class Facts(ColumnTexts):
 
 
 def missing_tokens(columns: Sequence[ColumnTexts]) -> dict[str, int]:
-    """Return the texts that say nothing in all columns that have them, and how many cells have each.
-
-    Cells without a text count as empty ones.
-    """
+    """Return the texts that say nothing in all columns that have them, and how many cells have each."""
     nothing, values = set[str](), set[str]()
     for column in columns:
         absent = nothing_among(column.values)
@@ -442,10 +432,7 @@ _NEGATIVE = _CODES_IF_NEGATIVE | frozenset(
 
 
 def decimal_comma(columns: Sequence[ColumnTexts]) -> str:
-    """Return the reason to read a comma before fractions; empty for a point.
-
-    Some columns hold numbers with a comma, other than 1,234, and no column holds any with a point.
-    """
+    """Return the reason to read a comma before fractions; empty if no column, or some with a point, have fractions."""
     with_comma = [column.name for column in columns if _has_fractions(column, ",")]
     if not with_comma or any(_has_fractions(column, ".") for column in columns):
         return ""

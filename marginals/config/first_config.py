@@ -18,7 +18,7 @@ from checks.diversity.registry import PRESETS as DEMANDS
 from marginals.config import RARE
 from marginals.config.facts import missing_in_words
 from marginals.config.guessed_table import NOTHING_CHOSEN, Choices, DescribedTable, GuessedTable
-from marginals.config.guessing import LEAST_CELL, MOST_NODES, ONE_ROW, CountedTable, counted_table, guessed_table
+from marginals.config.guessing import LEAST_CELL, ONE_ROW, CountedTable, counted_table, guessed_table
 from marginals.config.presets import JOINT_PROOF, MORE_PAIRS, PRESETS, Preset
 from marginals.config.questions import (
     NOT_REVIEWED,
@@ -43,6 +43,7 @@ from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
+from marginals.tables.relations import finer_columns
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
 
@@ -117,6 +118,7 @@ class InitialConfig:
         of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
+        result += questions_of((name, _IS_LEVEL.format(of=of), None) for name, of in self._levels.items())
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
             result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
         return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
@@ -138,6 +140,12 @@ class InitialConfig:
     @property
     def _together(self) -> list[str]:
         return [name for name, guess in self.guessed.used.items() if not guess.is_alone]
+
+    @property
+    def _levels(self) -> dict[str, str]:
+        """Columns that others may know and that follow from another one of these, which may be its levels."""
+        public = [name for name in self._together if self.guesses[name].role is Role.QUASI_IDENTIFIER]
+        return finer_columns({name: self.guessed.table.values_of(name) for name in public})
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
@@ -212,8 +220,7 @@ class InitialConfig:
         )
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.target))
-        base = _BASE.format(table=_NO_BASE if self.counted.generalizations is None else _IF_BETTER)
-        return "\n".join([head, data, _ROLES, *sections, self._privacy(), base, self._search()])
+        return "\n".join([head, data, _ROLES, *sections, self._privacy(), self._search()])
 
     def _data(self, path: str) -> str:
         table, complete, form = self.guessed.table, self.counted.complete, self.form
@@ -375,7 +382,6 @@ _NOTES = {
     "label_form": "codes, which lie in no order",
     "missing": '"drop": rows without one are left out',
 }
-"""Comments on settings."""
 
 _HEAD = """\
 # Private: it is made from the rows of {name}, and no part of the release. Hand it to nobody.
@@ -450,18 +456,15 @@ _DEMANDS = f"""\
 diversity = "{PROPOSED}"
 """
 
-_BASE = """\
-# One table with all the columns, each coarsened as far as it must be, can be part of the release.
-[base]
-table = {table}
-"""
-_IF_BETTER = '"auto"               # if that is better; "best": always; "none": smaller tables only'
-_NO_BASE = f'"none"    # looking for the best takes long, with over {MOST_NODES:,} ways to coarsen; else try "auto"'
-
 _IMPOSSIBLE = (
     "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
     "everybody knows that nobody can have both: the promises then hold for readers who use that. Unconfirmed pairs count "
     "for nothing"
+)
+
+_IS_LEVEL = (
+    'in the rows looked at it follows from {of}. If everybody knows the rule, write level_of = "{of}" in its section: then '
+    "both are one column. Where it is coarser, leave out the ladder of {of}, too"
 )
 
 _ABOUT_EXCEPTIONS = (

@@ -54,10 +54,7 @@ _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 @dataclass(frozen=True)
 class Choices:
-    """Decisions before anything is guessed. wanted: columns that an analysis needs. outcomes: those studied by the others.
-
-    roles: of the columns that somebody named. person: the columns that say whose row it is; their role is identifier.
-    """
+    """Decisions before anything is guessed. wanted: columns of an analysis. outcomes: those studied by the others."""
 
     roles: Mapping[str, Role] = field(default_factory=dict, hash=False)
     person: tuple[str, ...] = ()
@@ -238,10 +235,7 @@ def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey) -> pd.DataFra
 
 @dataclass(frozen=True, eq=False)
 class GuessedTable:
-    """A table with a guess on each column. person: the column that says whose row it is. chosen: what somebody said before.
-
-    belong: pairs of columns that belong in one table, since one lacks a value where the other says so.
-    """
+    """A table with a guess on each column. belong: pairs of which one lacks a value where the other says so."""
 
     table: DescribedTable
     chosen: Choices

@@ -29,8 +29,6 @@ from models.arrays import CodeArray
 K = 10
 """People who share a cell at least, where the table has rows enough."""
 LEAST_CELL = 3
-MOST_NODES = 5_000
-"""Generalizations beyond which looking for the best single table takes minutes."""
 ONE_ROW = "random"
 """Row of a person that counts under a first config: with the first ones all would be as it began."""
 _MOST_ROWS_DROPPED = 0.05
@@ -95,15 +93,13 @@ def _attribute(guessed: Guess) -> Attribute:
 class CountedTable:
     """The sensitive columns of a table as publishing counts them, of so many people with so many rows each.
 
-    complete: rows that lack no value that is needed. generalizations: of the quasi-identifiers; None for too many.
-    impossible: pairs of values that no row has.
+    complete: rows that lack no value that is needed. impossible: pairs of values that no row has.
     """
 
     table: Table
     people: int
     rows_of_each: int = 1
     complete: int = 0
-    generalizations: int | None = None
     impossible: tuple[Mapping[str, str], ...] = ()
 
     @property
@@ -113,10 +109,7 @@ class CountedTable:
 
 
 def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
-    """The guesses, and the sensitive columns as publishing counts them, but for those of which nothing can be shown.
-
-    Raises InputError where nothing is left.
-    """
+    """The guesses, and the sensitive columns of which something can be shown. Raises InputError where nothing is left."""
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
     while True:
         part = guessed.table
@@ -133,13 +126,11 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         )
         if not guessed.used:
             raise guessed.nothing_published
-    public, rows = guessed.of_role(Role.QUASI_IDENTIFIER), guessed.complete_rows
-    attributes = {name: _attribute(guessed.guesses[name]) for name in public}
-    ways = _generalizations(part, rows, attributes)
+    attributes = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.QUASI_IDENTIFIER)}
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
     impossible = _impossible(guessed, attributes)
-    return guessed, replace(counted, complete=len(part.frame), generalizations=ways, impossible=impossible)
+    return guessed, replace(counted, complete=len(part.frame), impossible=impossible)
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
@@ -153,17 +144,6 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
         for name, guess in guessed.used.items()
     }
     return part.frame, plain | sensitive
-
-
-def _generalizations(part: DescribedTable, rows: pd.DataFrame, public: Mapping[str, Attribute]) -> int | None:
-    # Columns of few values come first, and none has less than two levels.
-    names, ways = sorted(public, key=lambda name: part.columns[name].distinct), 1
-    for place, name in enumerate(names):
-        if ways << len(names) - place > MOST_NODES:
-            return None
-        counted = _counted(part, rows, {name: public[name]}, None)
-        ways *= counted.table.domain.hierarchy(name).height + 1
-    return ways if ways <= MOST_NODES else None
 
 
 def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> tuple[Mapping[str, str], ...]:

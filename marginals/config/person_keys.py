@@ -34,8 +34,7 @@ def keys_by_content(
 ) -> tuple[list[RepeatingKey], set[str], dict[str, str]]:
     """Return the keys of a table by how their values repeat, the one with most values first.
 
-    Also those that number the rows of each value of another column, which number nobody, and columns that may name
-    somebody, with what says so.
+    Also columns that number the rows of each value of another one, and columns that may name somebody, with the reasons.
     """
     varied = {column.name: column for column in columns if column.distinct > 1}
     lasting = [column for column in varied.values() if _has_repeats(column) and _is_like_key(column)]
@@ -84,10 +83,7 @@ def likely_pair(
     members: Sequence[str],
     missing: Collection[str],
 ) -> dict[tuple[str, ...], str]:
-    """Two columns that may say together whose row it is, as the number of a household and of a member do, and why.
-
-    groups, members: columns that are called like such ones.
-    """
+    """Two columns, of groups and members, that may say together whose row it is, as household and person do, and why."""
     varied = {column.name: column for column in columns if column.distinct > 1}
     keys = [name for name, column in varied.items() if column.are_numbers_of_things and name in groups]
     for group, member in product(keys, (name for name in members if name in varied)):

@@ -21,10 +21,9 @@ reviewed = false
 
 @dataclass(frozen=True)
 class Inquiry:
-    """A question about some columns, such as whether nobody should learn them about a person, and the reason for it.
+    """A question about some columns, or all, and the reason for it.
 
-    role: which they have until then. Of identifiers it is asked whether they say whose rows these are. A question without
-    a role is about the values of the columns, and one without columns about all of them.
+    role: until it is answered; of identifiers it is asked whose rows these are, and without a role about the values.
     """
 
     columns: tuple[str, ...]

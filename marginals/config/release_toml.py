@@ -212,8 +212,7 @@ def _population(folder: Path, content: object) -> dict[str, Any] | None:
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 
-    reads: the file that says so, and all that it names, a folder or glob as it stands there. unconfirmed: the roles that
-    `init` guessed, by attribute, while nobody has said that they are reviewed.
+    reads: the file itself, and all that it names. unconfirmed: roles that `init` guessed and nobody has reviewed.
     """
 
     path: Path

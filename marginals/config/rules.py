@@ -27,9 +27,8 @@ from marginals.tables.words import column_words, sections
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
-    settings: of the attribute, as in a config. question: what only somebody who knows the table can answer. is_coarse: only
-    what values are cut to is published. is_alone: it would give a sensitive column away, and has a table of its own only.
-    doubt: a question about the values.
+    settings: as in a config. question: about the role. doubt: a question about the values. is_coarse: only what values are
+    cut to is published. is_alone: it would give a sensitive column away, and has a table of its own only.
     """
 
     role: Role

@@ -87,7 +87,6 @@ def _around(length: int) -> re.Pattern[str]:
 
 
 def _abbreviated(word: str, stems: Iterable[str]) -> bool:
-    """True if a word is one of some stems, with abbreviations around it."""
 
     def is_around(stem: str) -> bool:
         if stem not in word or (word != stem and word in _common()):

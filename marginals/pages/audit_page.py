@@ -12,7 +12,6 @@ from marginals.auditing.words import (
 from marginals.pages.release_page import page
 
 _ROWS = 500
-"""Facts of a kind that the page lists."""
 
 
 def audit_html(audit: Audit) -> bytes:
@@ -20,7 +19,6 @@ def audit_html(audit: Audit) -> bytes:
     parts = [_part(part, audit.printed_small(part)) for part in audit.parts]
     return page(
         "audit.html",
-        ok=audit.ok,
         parts=parts,
         several=len(parts) > 1,
         small=audit.spec.small,
@@ -31,7 +29,6 @@ def audit_html(audit: Audit) -> bytes:
         facts=sum(len(part.facts) for part in audit.parts),
         undecided=sum(part.undecided for part in audit.parts),
         printed=sum(int(part.is_printed.sum()) for part in audit.parts),
-        contradictory=any(part.bounds is None for part in audit.parts),
     )
 
 

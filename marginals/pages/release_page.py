@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from checks.claims import AttributeClaim, CountClaim, listing
+from checks.claims import AttributeClaim, CountClaim
 from marginals.attacks import published_attacks
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
@@ -89,7 +89,6 @@ def report_html(published: BundleContent) -> bytes:
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),
         ruled_out=counts_below(least) if least > 1 else "",
         sensitive_together=together(published.sensitive),
-        sensitive_names=listing(published.sensitive),
         harm=harm_tables(published.harmful, published.codebook),
         sensitive_said=list(sensitive_lines(findings)),
         pairs=pairs_shown(published.everything),

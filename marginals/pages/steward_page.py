@@ -17,7 +17,6 @@ from marginals.say.steward import (
     beside_lines,
     chance_in_words,
     proven_in_words,
-    removed_in_words,
     wanted_line,
     worse_than_one_way,
 )
@@ -25,7 +24,6 @@ from marginals.say.table import dropped_warning, few_dropped_warning, unit_in_wo
 from marginals.steward import MARK, StewardReport
 
 _STEPS = 200
-"""Steps of a search that are listed."""
 
 _FURTHEST = 10
 """Pairs that are listed, those furthest from the data first."""
@@ -60,8 +58,7 @@ def steward_html(report: StewardReport) -> bytes:
         lost=[*islice((pair for pair in report.comparison.most_lost() if pair.is_lost), _FURTHEST)],
         wanted=_wanted(report.comparison),
         wanted_lines=[wanted_line(table, report.published.domain) for table in report.wanted],
-        removed=removed_in_words(report),
-        proven=proven_in_words(search, report.base, 6),
+        proven=proven_in_words(search, 6, has_base=report.has_base),
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),
         beside_lines=beside_lines(report.further, report.domain),
@@ -91,10 +88,7 @@ def renamed(steward_page: bytes, before: BundleContent, after: BundleContent) ->
 
 
 def _bars(report: StewardReport) -> list[tuple[str, float, float]]:
-    bars = {"All quasi-identifiers suppressed": report.kl_suppressed}
-    if report.kl_best_table is not None:
-        bars["Best single table"] = report.kl_best_table
-    bars["This release"] = report.kl_divergence
+    bars = {"All quasi-identifiers suppressed": report.kl_suppressed, "This release": report.kl_divergence}
     return [(label, nats, length) for (label, nats), length in zip(bars.items(), lengths([*bars.values()]))]
 
 

@@ -39,7 +39,7 @@ def frontier(
 
     - `kl_divergence` of the data from the release; `value`, the objective of the policy, with its price of chance.
     - `gap`: another decomposable release is better by at most this; `optimal`: none is.
-    - `margins`, how many; `base`, whether the release contains the best single table.
+    - `margins`, how many.
     - `least`: the smallest value of all rows with at least this k and the same diversity, which this policy allows too. If
       it is smaller than `value`, the search missed it.
     - `seconds` of the search; `reason`, why nothing can be published.
@@ -88,7 +88,6 @@ def _best_release(table: Table, policy: Policy) -> dict[str, Any]:
         "gap": np.nan,
         "optimal": False,
         "margins": 0,
-        "base": False,
     }
     begun = time.perf_counter()
     try:
@@ -102,7 +101,6 @@ def _best_release(table: Table, policy: Policy) -> dict[str, Any]:
         "gap": np.nan if result.gap is None else result.gap,
         "optimal": result.optimal,
         "margins": len(result.cliques),
-        "base": search.base is not None and all(any(not m & ~c for c in result.cliques) for m in search.base),
         "seconds": time.perf_counter() - begun,
         "reason": "",
     }

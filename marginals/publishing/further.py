@@ -15,7 +15,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from checks.claims import NoSmallCertain
+from checks.claims import KCombinatorial, MinCell, NoSmallCertain
 from checks.small_combinations import CHAINS, Witnesses, Witnessing, one_by_one
 from marginals.arguments import require_names
 from marginals.bundle.content import BundleContent
@@ -85,7 +85,8 @@ def chosen_tables(prepared: Prepared, search: Search, deadline: Deadline, progre
     masks = [domain.mask(dict.fromkeys(names, 0)) for names in wanted]
     show = partial(progress, "further tables")
     chosen = further_tables(core, nonsensitive, allowed, limits, masks, deadline.share(3), show)
-    return FurtherTables(chosen, least=max(policy.least_certain, policy.min_published_cell or 1))
+    least = max(policy.least_certain, policy.min_published_cell or 1, policy.least("min_cell") or 1)
+    return FurtherTables(chosen, least=least)
 
 
 def proven_tables(
@@ -101,7 +102,7 @@ def proven_tables(
     """
     while True:
         content = released(further.masks)
-        if not further.tables or not _claims_of(content):
+        if not further.tables:
             return further, content
         progress("witnesses", len(further.left_out), len(further.left_out) + len(further.tables))
         trying = deadline.share(1.5)
@@ -117,15 +118,12 @@ def proven_tables(
         )
 
 
-def _claims_of(content: BundleContent) -> list[NoSmallCertain]:
-    return [claim for claim in content.claims if isinstance(claim, NoSmallCertain)]
-
-
 def _provable(
     content: BundleContent, chosen: FurtherTables, deadline: Deadline
 ) -> tuple[Sequence[int], tuple[Witnesses, ...]]:
     """The places of further tables beside which nothing stays open, with the witnesses of all; or half of the places."""
-    further, witnesses, claims = content.further, list[Witnesses](), _claims_of(content)
+    further, witnesses = content.further, list[Witnesses]()
+    claims = [claim for claim in content.claims if isinstance(claim, NoSmallCertain)]
     half, places = range(len(chosen.tables) // 2), list(range(len(further)))
     processes = CHAINS if content.collection.cube.total >= _ROWS_WORTH_PROCESSES else 1
     for claim in claims:
@@ -149,8 +147,10 @@ def _provable(
                 witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
                 result = witnessing.look(_ROUNDS_MORE, deadline)
         if len(places) < len(further):
-            break
-    return places, tuple(witnesses)
+            return places, ()
+    by_programs = content.claiming([claim for claim in content.claims if isinstance(claim, MinCell | KCombinatorial)])
+    are_proven = all(finding.holds for finding in replace(by_programs, deadline=deadline).verify().checks)
+    return (places, tuple(witnesses)) if are_proven else (half, ())
 
 
 def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:

@@ -1,8 +1,8 @@
 """The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -43,7 +43,7 @@ PROPOSED = "public"
 """The diversity that is proposed if nobody has demanded one."""
 
 BASES = ("auto", "best", "none")
-"""Names that `base` may have in place of levels."""
+"""Names that `base` may have in place of levels; "auto" is refused where a sensitive attribute could not be shown."""
 
 GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str | Diversity]] | None
 """Demands on sensitive attributes: texts or criteria, one for all or one by attribute."""
@@ -78,26 +78,15 @@ _MARGINS = Key(are(_is_margin), "be a list of margins such as { age = 1, sex = 0
 
 @dataclass(frozen=True)
 class Policy(Settings):
-    """Demands on a release and settings of the search for it; docs/config.md describes each key at length.
+    """Demands on a release and settings of the search for it: keys of [privacy], [base] and [search] in docs/config.md.
 
-    - k_link, k_combinatorial, min_cell: rows, or people if the table says how many rows a person has.
-    - diversity: "public" or "entropy:6" for every sensitive attribute, or a criterion itself. {"job": "entropy:6"} demands
-      it by attribute; a list has one demand for each level from 0. "none" demands none on purpose. Without a word about it,
-      nothing that is sensitive is published.
-    - base: the anonymized table that the collection must contain, "best", "none", "auto" or a level for each attribute.
-    - strategy: as for `models.search.strategy_of`. time_limit: seconds.
-    - max_sensitive_margins: tables that show one sensitive attribute. max_attributes: of each margin.
-    - must_publish, must_not_publish: margins that must or must not be derivable from published ones.
-    - alone: sensitive attributes that stand in no table with others. wanted: a `Wanted` for each analysis.
-    - rules: named rules. register: every diversity also holds for readers who know the nonsensitive values of everybody.
-    - turnover: "known" if readers know that people of a ledger come and go, else "unknown". max_waiting: share of people who
-      may wait for a later release.
-    - objective: "corrected" (the KL divergence and the gain of chance), "corrected:1" (twice that price) or "kl". Others of
-      `models.search.objective_of` need gains that add up.
-    - further_tables: "pairs", at most so many, a list of the attributes of each, or "none". no_small_certain: beside them no
-      combination of nonsensitive values is certain to have fewer rows; k_link by default, 1 for nothing.
-    - min_published_cell: as min_cell, of published counts alone.
-    - crossing_levels: whether two tables may show two attributes at levels of which neither is the finer one.
+    Beside what a config takes:
+
+    - diversity: also a criterion, or {"job": "entropy:6"} by attribute; a list has one demand for each level from 0.
+    - base: "auto", "best", "none" or a level for each attribute, as base.table.
+    - strategy, objective: also functions, as for `models.search.strategy_of` and `models.search.objective_of`. Gains by the
+      objective must add up.
+    - wanted: also `Wanted`. rules: also named rules.
 
     Raises InputError or CriterionError for values that make no sense.
 
@@ -216,6 +205,17 @@ class Policy(Settings):
     def named_rules(self) -> tuple[NamedRule, ...]:
         """The named rules that the release must keep."""
         return rules_of(self.rules)
+
+    def of_columns(self, levels: Mapping[str, tuple[str, int]]) -> "Policy":
+        """Return the policy with columns in place of their levels. levels: by name, each a column and a number."""
+        if not levels:
+            return self
+
+        def columns(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(levels[name][0] if name in levels else name for name in names))
+
+        wanted = [replace(analysis, attributes=columns(analysis.attributes)) for analysis in self.analyses]
+        return replace(self, wanted=wanted, alone=columns(self.alone))
 
     @property
     def analyses(self) -> tuple[Wanted, ...]:

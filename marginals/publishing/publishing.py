@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, MinCell, NoSmallCellCertain, NoSmallCertain, Register
+from checks.claims import AttributeClaim, Claim, MaxentDiversity, NoSmallCellCertain, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
-from checks.finding import Finding, Verdict
+from checks.finding import Verdict
 from checks.requirements import Requirements
 from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
@@ -29,7 +29,6 @@ from marginals.publishing.impossible import narrowed, opened_pairs, released_pai
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
 from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
-from marginals.publishing.wanted import NO_FURTHER
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
 from marginals.tables.attribute import MISSING
@@ -144,7 +143,7 @@ def publish(
         return Publication(Release(published), steward)
     series, cliques = prepared.series, search.result.cliques
     series.require_safe(cliques)
-    waiting = series.after(cliques, policy.seed)
+    waiting = series.after(cliques)
     named = released_names(prepared, prepared.visible, cliques)  # which all later releases keep
     hierarchies = {name: naming.hierarchy for name, naming in named.items()}
     entry = series.entering(cliques, datetime.now(UTC).date().isoformat(), hierarchies)
@@ -165,6 +164,7 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
 
     Raises InputError, CriterionError and NothingPublishableError for obstacles that no search can remove.
     """
+    policy = policy.of_columns(table.codebook.levels)
     if policy.register:
         _require_one_look(table, ledger)
     require_further(policy, table, ledger)
@@ -215,7 +215,6 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
             raise NothingPublishableError(
                 f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
                 + _base_values_hint(prepared.policy, prepared.table)
-                + _derived_hint(published, finding)
             )
 
 
@@ -248,7 +247,7 @@ def require_demanded(table: Table, policy: Policy) -> None:
         f"{' and '.join(map(repr, silent))} {'is' if len(silent) == 1 else 'are'} sensitive, and no diversity is demanded, "
         f"so readers could learn the value of single people: add {key} = {json.dumps(PROPOSED)} {where}, "
         f"or {key} = {json.dumps(NO_DIVERSITY)} to publish without, on purpose"
-    ).helped_by(diversity={"attribute": silent[0] if by_attribute else "", "demand": PROPOSED})
+    ).about("privacy.diversity")
 
 
 def _base_values_hint(policy: Policy, table: Table) -> str:
@@ -265,23 +264,16 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     )
 
 
-def _derived_hint(published: BundleContent, finding: Finding) -> str:
-    if not published.further or finding.criterion != MinCell.criterion:
-        return ""
-    return (
-        "; beside further tables it takes programs to decide what counts can be worked out: demand min_published_cell "
-        f'instead of min_cell and of rules, which promises less, or set further_tables = "{NO_FURTHER}"'
-    )
-
-
-def _claimed_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
-    # coarser levels than the finest published one: of the claim itself, or all if they define its distances
+def _claimed_levels(requirements: Requirements, table: Table) -> dict[str, set[int]]:
+    # coarser levels than the finest published one: other columns, those of the claim itself, or all that define distances
     claimed: dict[str, set[int]] = {}
+    for attribute, level in table.codebook.levels.values():
+        claimed.setdefault(attribute, set()).add(level)
     for claim in requirements.diversity_claims:
         levels = claimed.setdefault(claim.sensitive, set())
         levels |= {claim.level} if claim.level else set()
         if claim.distance == "hierarchical":
-            levels |= set(range(1, domain.hierarchy(claim.sensitive).height))
+            levels |= set(range(1, table.domain.hierarchy(claim.sensitive).height))
     return claimed
 
 
@@ -297,7 +289,7 @@ def content(
     Raises InputError if the condition of a part would have another meaning with the published labels.
     """
     chosen, named = Collection.of(table.cube, (*core, *further)), released_names(prepared, table, (*core, *further))
-    claimed = _claimed_levels(prepared.requirements, table.domain)
+    claimed = _claimed_levels(prepared.requirements, table)
     levels = _published_levels(chosen, table.public, claimed, named)
     marginals = releasable(chosen, table.public, claimed, named)
 
@@ -325,7 +317,7 @@ def content(
         title,
         rows_per_person=table.rows_per_person,
         one_row=table.one_row,
-        codebook=table.codebook.of_labels(marginals.domain),
+        codebook=table.codebook.at_levels(levels).of_labels(marginals.domain),
         rules=tuple(
             rule.applied(tuple(filter(chosen.shows, table.sensitive)))
             .stating(leaving_out_missing)

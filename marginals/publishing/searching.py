@@ -17,8 +17,7 @@ from marginals.ledger import Continuation
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, Policy
 from marginals.publishing.wanted import weighed
-from marginals.recoding.lattice import finest_level, lattice_nodes, minimal_levels, table_satisfies
-from marginals.steward import BaseChoice
+from marginals.recoding.lattice import finest_level, minimal_levels, table_satisfies
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
@@ -42,26 +41,21 @@ from models.tables.hierarchy import Domain, Mask
 # same levels. Together these are as private as one of them (KG06 Prop. 7.3). The sensitive attribute stands there at the
 # finest level that all rows allow.
 
+_BASE = "base.table"
 
-def _chosen_base(wish: "_Wish", levels: Mapping[str, int]) -> tuple[Mask, ...]:
-    table, requirements = wish.table, wish.requirements
+
+def _chosen_base(prepared: "Prepared", levels: Mapping[str, int]) -> tuple[Mask, ...]:
+    table, requirements = prepared.table, prepared.requirements
     require_names(levels, "base", table.quasi_identifiers, "quasi-identifier")
     levels = {a: levels.get(a, table.domain.hierarchy(a).height) for a in table.quasi_identifiers}
-    masks = _masks(table, levels, sensitive_levels(table, requirements), wish.policy.alone)
+    masks = _masks(table, levels, sensitive_levels(table, requirements), prepared.policy.alone)
     for mask, part in zip(masks, _parts(table, requirements)):
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
             name = f"the base table {as_written(levels)}{with_sensitive}"
-            raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).helped_by(base={})
+            raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).about(_BASE)
     return masks
-
-
-_NODES_A_SECOND = 200_000
-"""Largest size of a lattice that is searched within a time limit, per second of it."""
-
-_FEW_NODES = 10_000
-"""Size of a lattice that is searched whatever the limit."""
 
 
 def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]:
@@ -81,22 +75,22 @@ def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]
         )
     raise NothingPublishableError(
         f'{why}; lower the requirement, or set base.table = "none" to publish smaller tables only'
-    ).helped_by(base={})
+    ).about(_BASE)
 
 
-def _best_base(wish: "_Wish", deadline: Deadline) -> tuple[Mask, ...]:
-    table, requirements, problem = wish.table, wish.requirements, wish.free
+def _best_base(prepared: "Prepared", problem: Problem, deadline: Deadline, progress: "Progress") -> tuple[Mask, ...]:
+    table, requirements = prepared.table, prepared.requirements
     parts, levels_of_sensitive = _parts(table, requirements), sensitive_levels(table, requirements)
 
     def base(levels: Mapping[str, int]) -> tuple[Mask, ...]:
-        return _masks(table, levels, levels_of_sensitive, wish.policy.alone)
+        return _masks(table, levels, levels_of_sensitive, prepared.policy.alone)
 
     def passes(levels: Mapping[str, int]) -> bool:
         return all(table_satisfies(table.cube, mask, part) for mask, part in zip(base(levels), parts))
 
     def show(done: int, nodes: int) -> None:
         deadline.check()
-        wish.progress("minimal tables", done, nodes)
+        progress("minimal tables", done, nodes)
 
     minimal = minimal_levels(table.cube, table.quasi_identifiers, passes, show)
     return base(
@@ -119,9 +113,6 @@ def _masks(
 _OF_THE_SEARCH, _FOR_THE_BOUND = 1 / 10, 0.5
 """Time of a bound beyond the time limit: this share of the time of the search, or these seconds if they are more. If the
 lattice is too large to be laid out, this is also the most that a bound may take in any case."""
-
-_TIE = 1e-11
-"""Nats by which a release must be better to be preferred to one with the base table."""
 
 Progress = Callable[[str, int, int], None]
 """Function of a task, its units done, and its units in all (0: unknown)."""
@@ -149,26 +140,23 @@ class Prepared:
         """Attributes that define a part beside earlier releases, so that each margin must show them."""
         return 0 if self.series is None else self.series.common
 
+    @property
+    def envelope(self) -> tuple[Mask, ...] | None:
+        """Margins of earlier releases, one of which must show each published one; None without any."""
+        return None if self.series is None else self.series.masks
+
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """Result of a search, with its problem and base tables.
+    """Result of a search, with its problem and the base tables that it had to contain.
 
-    first: result of the strategy; result: the final one, with its bound. register: findings of the table itself about
-    readers with a register.
+    register: findings of the table itself about readers with a register.
     """
 
     problem: Problem
     base: tuple[Mask, ...] | None
-    first: SearchResult
     result: SearchResult
-    choice: BaseChoice
     register: tuple[Finding, ...] = ()
-
-    @property
-    def value(self) -> float:
-        """The objective of the result, in nats."""
-        return inf if self.result.value is None else self.result.value
 
 
 def attested(prepared: Prepared, cliques: Sequence[Mask], deadline: Deadline) -> list[Finding]:
@@ -197,15 +185,15 @@ def searched(prepared: Prepared, deadline: Deadline, progress: Progress) -> Sear
     """
     domain, policy = prepared.table.domain, prepared.policy
     allowed = PrivacyConstraint(prepared.table.cube, _of_core(prepared.requirements), policy.max_sensitive_margins)
-    search = None
+    base = None
     while True:
-        search = _searched(prepared, allowed, search, deadline, progress)
+        search = _searched(prepared, allowed, base, deadline, progress)
         masks, findings = search.result.cliques, attested(prepared, search.result.cliques, deadline)
         level_masks = [domain.mask({name: 0}) for name in prepared.requirements.sensitive]
         most = max((sum(bool(mask & level_mask) for mask in masks) for level_mask in level_masks), default=0)
         if most <= 1 or all(finding.holds for finding in findings):
             return replace(search, register=tuple(findings))
-        policy = replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
+        base, policy = search.base, replace(policy, max_sensitive_margins=most - 1, time_limit=policy.time_limit / 2)
         prepared, allowed = replace(prepared, policy=policy), allowed.with_at_most(most - 1)
 
 
@@ -218,153 +206,81 @@ def _of_core(requirements: Requirements) -> Requirements:
 
 
 def _searched(
-    prepared: Prepared, allowed: PrivacyConstraint, earlier: Search | None, deadline: Deadline, progress: Progress
+    prepared: Prepared,
+    allowed: PrivacyConstraint,
+    base: tuple[Mask, ...] | None,
+    deadline: Deadline,
+    progress: Progress,
 ) -> Search:
-    """Search once, in half of the time left. earlier: a search for more tables, with the same base tables."""
-    table, policy, requirements, series = prepared.table, prepared.policy, prepared.requirements, prepared.series
-    _ = weighed(table.cube, policy.analyses)  # refuses unknown attributes before anything takes time
+    """Search once, in half of the time left. base: base tables of an earlier search for more tables."""
+    table, policy = prepared.table, prepared.policy
+    wanted = weighed(table.cube, policy.analyses)
     is_for_all = deadline.at < inf
     # beside further tables a third of the limit, since it bounds their choice and their proof, too
     limit = policy.time_limit if policy.further is None else policy.time_limit / 3
     searching = deadline.share(2) if is_for_all else Deadline.after(limit, SEARCH_CLOCK)
     begun = searching.clock()
     constraint = _constraint(prepared, allowed)
-    wish = _Wish(table, policy, requirements, constraint, progress)
-    if policy.base == "auto" and not constraint.envelope and (series is None or series.part is None):
-        searches = _without_base_and_with_it(wish, earlier, searching)
-    else:
-        base = None if earlier is None else earlier.base
-        base = None if constraint.envelope else base or _demanded_base(wish, deadline)
-        searching = deadline.share(2) if is_for_all else searching
-        searches = [_search(wish, base, searching)]
-    bound = _bound(searches[0], begun, searching, is_for_all)
-    search = _best(searches, bound)
-    wish.tell_answered(search.result)
+    free = Problem(table.cube, constraint, policy.objective_for(table), seed=policy.seed, wanted=wanted)
+    base = None if prepared.envelope else base or _demanded_base(prepared, free, deadline, progress)
+    searching = deadline.share(2) if is_for_all else searching
+    search = Search(problem := _problem(prepared, free, base), base, _result(prepared, problem, searching, progress))
+    search = replace(search, result=_with_bound(search, begun, searching, is_for_all))
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
             "the time was over during the search, before it found a table that satisfies the policy; give it more "
             "(search.time_limit, or --seconds)"
-        ).helped_by(time={})
+        ).about("search.time_limit")
     if not search.result.cliques:
-        obstacles = Obstacles(table, requirements, search.problem.constraint)
+        obstacles = Obstacles(table, prepared.requirements, constraint)
         raise NothingPublishableError(f"no marginal of the table satisfies the policy: {_why_nothing(obstacles)}")
     return search
 
 
-@dataclass(frozen=True, eq=False)
-class _Wish:
-    """Input of a search with the base table or without it; both share one constraint, which caches its verdicts."""
-
-    table: Table
-    policy: Policy
-    requirements: Requirements
-    constraint: MarginLimits
-    progress: Progress
-
-    @property
-    def free(self) -> Problem:
-        objective = self.policy.objective_for(self.table)
-        wanted = weighed(self.table.cube, self.policy.analyses)
-        return Problem(self.table.cube, self.constraint, objective, seed=self.policy.seed, wanted=wanted)
-
-    def tell_answered(self, result: SearchResult) -> None:
-        """Report the analyses that a table of a result shows, as bits."""
-        margins, analyses = [self.table.domain.margin(mask) for mask in result.cliques], self.policy.analyses
-        are_shown = (any({*analysis.attributes} <= margin.keys() for margin in margins) for analysis in analyses)
-        self.progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(analyses))
-
-
-def _without_base_and_with_it(wish: _Wish, earlier: Search | None, searching: Deadline) -> list[Search]:
-    """Search for any release, and for one with the best base table if there is one and it can be better.
-
-    A quarter of the time is for the base table, half of the rest for the search without it, whose bound holds for both.
-    """
-    if earlier is None:
-        base, left_out = _base_in_time(wish, searching.share(4))
-    else:
-        base, left_out = earlier.base, earlier.choice.left_out
-    free = replace(_search(wish, None, searching.share(2)), base=base)
-    if base is None:
-        return [replace(free, choice=BaseChoice(left_out=left_out))]
-    if free.first.optimal or free.result.optimal:
-        return [free]
-    try:
-        contained = _search(wish, base, searching)
-    except (InputError, NothingPublishableError) as error:
-        return [replace(free, choice=BaseChoice(left_out=str(error)))]
-    lead = abs(contained.value - free.value)
-    return [
-        replace(free, choice=BaseChoice(contained=False, lead=lead)),
-        replace(contained, choice=BaseChoice(contained=True, lead=lead)),
-    ]
-
-
-def _best(searches: Sequence[Search], bound: float | None) -> Search:
-    if len(searches) == 1:
-        return replace(searches[0], result=replace(searches[0].result, bound=bound))
-    free, contained = searches
-    better = contained if contained.value <= free.value + _TIE else free
-    result = replace(
-        better.result,
-        evaluated=contained.result.evaluated + free.result.evaluated,
-        bound=bound,
-        optimal=bound is not None and better.value <= bound + _TIE,
-        stopped=contained.result.stopped or free.result.stopped,
-    )
-    return replace(better, result=result)
-
-
-def _base_in_time(wish: _Wish, deadline: Deadline) -> tuple[tuple[Mask, ...] | None, str | None]:
-    _ = sensitive_levels(wish.table, wish.requirements)  # raises before the size of the lattice is checked
-    nodes = lattice_nodes(wish.table.cube, wish.table.quasi_identifiers)
-    if nodes > max(_FEW_NODES, deadline.left * _NODES_A_SECOND):
-        ways = f"there are {nodes:,} ways to generalize the quasi-identifiers"
-        return None, f"{ways}, too many to look at in a quarter of the time"
-    try:
-        return _best_base(wish, deadline), None
-    except TimeOverError:
-        return None, "the time for the best one was over before it was found"
-
-
-def _search(wish: _Wish, base: tuple[Mask, ...] | None, searching: Deadline) -> Search:
-    problem, calls, stopped = _problem(wish, base), 0, False
+def _result(prepared: Prepared, problem: Problem, searching: Deadline, progress: Progress) -> SearchResult:
+    policy, calls, stopped = prepared.policy, 0, False
 
     def stop() -> bool:
         nonlocal calls, stopped
         calls, stopped = calls + 1, searching.is_over
-        wish.progress("collections", calls, 0)
+        progress("collections", calls, 0)
         return stopped
 
-    strategy = STRATEGIES["forward"] if problem.required == wish.constraint.envelope else wish.policy.search
-    first = result = strategy(problem, stop)
-    if wish.policy.objective == CORRECTED:
+    strategy = STRATEGIES["forward"] if problem.required == prepared.envelope else policy.search
+    result = strategy(problem, stop)
+    if policy.objective == CORRECTED:
         result = without_chance_edges(result, problem, stop)
-    result = replace(result, stopped=stopped and not result.optimal)
-    wish.tell_answered(result)
-    return Search(problem, base, first, result, BaseChoice(demanded=base is not None, contained=base is not None))
+    margins, analyses = [problem.cube.domain.margin(mask) for mask in result.cliques], policy.analyses
+    are_shown = (any({*analysis.attributes} <= margin.keys() for margin in margins) for analysis in analyses)
+    progress(ANSWERED, sum(is_shown << bit for bit, is_shown in enumerate(are_shown)), len(analyses))
+    return replace(result, stopped=stopped and not result.optimal)
 
 
-def _bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> float | None:
+def _with_bound(search: Search, begun: float, searching: Deadline, is_for_all: bool) -> SearchResult:
     seconds = max(_OF_THE_SEARCH * (searching.clock() - begun), _FOR_THE_BOUND)
     deadline = searching.later(_FOR_THE_BOUND if is_for_all else seconds)
     if lattice_size(search.problem) > LARGEST_LATTICE:
         deadline = deadline.earlier(seconds)
-    return with_bound(search.result, search.problem, deadline).bound
+    return with_bound(search.result, search.problem, deadline)
 
 
-def _demanded_base(wish: _Wish, deadline: Deadline) -> tuple[Mask, ...] | None:
-    demanded = wish.policy.base
-    if demanded in ("none", "auto"):
+def _demanded_base(
+    prepared: Prepared, problem: Problem, deadline: Deadline, progress: Progress
+) -> tuple[Mask, ...] | None:
+    demanded = prepared.policy.base
+    if demanded == "auto" and not prepared.common:
+        _ = sensitive_levels(prepared.table, prepared.requirements)  # refuses to show nothing of a sensitive attribute
+    if demanded in ("auto", "none"):
         return None
     if isinstance(demanded, Mapping):
-        return _chosen_base(wish, demanded)
+        return _chosen_base(prepared, demanded)
     try:
-        return _best_base(wish, deadline)
+        return _best_base(prepared, problem, deadline, progress)
     except TimeOverError:
         raise NothingPublishableError(
             "the time was over before the base table was found; give more seconds, or look for a release without one "
             '(base "none")'
-        ).helped_by(base={}, time={}) from None
+        ).about(_BASE) from None
 
 
 def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
@@ -375,28 +291,27 @@ def _constraint(prepared: Prepared, allowed: PruningConstraint) -> MarginLimits:
         max_attributes=policy.max_attributes,
         withheld=tuple(_mask(table.domain, "must_not_publish", margin) for margin in policy.must_not_publish),
         then=allowed if series is None else series.limited(allowed, policy.max_waiting, policy.seed),
-        envelope=None if series is None else series.masks,
+        envelope=prepared.envelope,
         common=prepared.common,
         isolated=tuple(table.domain.attribute_masks[table.domain.index(name)] for name in policy.alone),
         crossing_levels=policy.crossing_levels,
     )
 
 
-def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:
-    table, policy, constraint = wish.table, wish.policy, wish.constraint
-    domain, envelope = table.domain, constraint.envelope
-    required = [*base] if base else [*([constraint.common] if constraint.common else [])]
+def _problem(prepared: Prepared, free: Problem, base: tuple[Mask, ...] | None) -> Problem:
+    table, policy, constraint = prepared.table, prepared.policy, free.constraint
+    domain, envelope = table.domain, prepared.envelope
+    required = [*base] if base else [*([prepared.common] if prepared.common else [])]
     required += [_mask(domain, "must_publish", margin) for margin in policy.must_publish]
     required = maximal_masks(required)
-    free = wish.free
     is_whole = envelope and Collection.of(table.cube, envelope).is_decomposable and not constraint(envelope, 0)
     if envelope and is_whole and all(any(not m & ~envelope_margin for envelope_margin in envelope) for m in required):
         return replace(free, required=envelope)
     if not Collection.of(table.cube, required).is_decomposable:
         named = "what must be published, with the base table, is not decomposable; name larger margins"
-        raise InputError(named).helped_by(**({"base": {}} if base else {}))
+        raise InputError(named).about(_BASE if base else "search.must_publish")
     if refusal := constraint(required, 0):
-        obstacles = Obstacles(table, wish.requirements, constraint)
+        obstacles = Obstacles(table, prepared.requirements, constraint)
         for margin in policy.must_publish:
             mask = domain.mask(margin)
             if constraint([mask], 0):
@@ -404,8 +319,8 @@ def _problem(wish: _Wish, base: tuple[Mask, ...] | None) -> Problem:
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(required) > 1 else ""
         error = NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
-        raise error.helped_by(**({"base": {}} if base else {}))
-    return from_independence(replace(free, required=tuple(required)), constraint.common)
+        raise error.about(_BASE if base else "search.must_publish")
+    return from_independence(replace(free, required=tuple(required)), prepared.common)
 
 
 def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import inf
 
-from marginals.accuracy import ALONE, INDEPENDENT, SINGLE, Comparison, comparison
+from marginals.accuracy import ALONE, INDEPENDENT, Comparison, comparison
 from marginals.bundle.content import BundleContent, model_of
 from marginals.pages.steward_page import steward_html
 from marginals.publishing.obstacles import Obstacles
@@ -33,16 +33,13 @@ def steward_report(
     table, policy, result = prepared.visible, prepared.policy, search.result
     cube, allows = table.cube, search.problem.constraint
     obstacles = Obstacles(prepared.table, prepared.requirements, allows)
-    base = search.base if policy.base in ("auto", "best") else None
-    best = base if base is not None and len(base) == 1 else None
     sensitive = _allowed_by_themselves(table.sensitive, search.problem, prepared.common)
     suppressed = Collection.of(cube, [sensitive])
-    later = _Later(prepared, search, best, deadline, () if further is None else further.masks)
+    later = _Later(prepared, search, deadline, () if further is None else further.masks)
     return StewardReport(
         published,
         MaximumEntropy(Collection.of(cube, result.cliques)).kl_divergence if table.part else result.kl_divergence,
         MaximumEntropy(suppressed).kl_divergence,
-        None if best is None else MaximumEntropy(Collection.of(cube, best)).kl_divergence,
         result,
         table.missing,
         table.missing_in,
@@ -52,7 +49,7 @@ def steward_report(
         {name: obstacles.of_attribute(name, result.cliques) for name in published.unpublished},
         later.binding,
         table.left_out,
-        base=search.choice,
+        has_base=search.base is not None,
         objective=search.problem.priced,
         further=further,
         wanted=wanted_tables(
@@ -67,7 +64,6 @@ class _Later:
 
     prepared: Prepared
     search: Search
-    best: tuple[Mask, ...] | None
     deadline: Deadline
     further: tuple[Mask, ...] = ()
 
@@ -76,13 +72,10 @@ class _Later:
         begun = from_independence(replace(self.search.problem, required=(), start=None), self.prepared.common)
         fair = MarginalModel(Collection.of(cube, begun.start or ()))
         ones = MarginalModel(Collection.of(cube, cube.domain.attribute_masks))
-        yardsticks = {ALONE: fair, INDEPENDENT: ones}
-        if self.best is not None:
-            yardsticks[SINGLE] = MarginalModel(Collection.of(cube, self.best))
         cliques = self.search.result.cliques
         model = model_of(Collection.of(cube, [*cliques, *self.further]), Collection.of(cube, cliques))
         wanted = [analysis.attributes for analysis in analyses]
-        return comparison(cube, model, yardsticks, wanted, self._stop_after(inf, 4))
+        return comparison(cube, model, {ALONE: fair, INDEPENDENT: ones}, wanted, self._stop_after(inf, 4))
 
     def binding(self) -> tuple[RefusedMove, ...] | None:
         return self.search.problem.binding(self.search.result.cliques, self._stop_after(_AT_THE_END, 8))

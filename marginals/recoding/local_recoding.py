@@ -3,7 +3,6 @@
 SWEEP and the Hilbert mapping publish such tables. Full-domain tables fit in too, so that all have the same measures.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -110,25 +109,6 @@ class LocalRecoding:
     def sizes(self) -> CountArray:
         """Rows of each class: shape (classes,)."""
         return np.bincount(self.class_of, self.cells.counts, minlength=len(self)).astype(np.int64)
-
-    def labels(self, position: int) -> dict[str, str]:
-        """Return the published quasi-identifier of a class."""
-        cell = self._classes[0][position]
-        return {a: self._taxonomy(a).labels[self._column(a)[cell]] for a in self.quasi_identifiers}
-
-    def levels(self, position: int) -> dict[str, int]:
-        """Return the levels of the published quasi-identifier of a class."""
-        cell = self._classes[0][position]
-        return {a: int(self._taxonomy(a).levels[self._column(a)[cell]]) for a in self.quasi_identifiers}
-
-    def distribution(self, position: int, sensitive: str) -> dict[str, int]:
-        """Return the rows of a class by the label of their published sensitive value."""
-        cells = self.class_of == position
-        labels = self._taxonomy(sensitive).labels
-        held: Counter[str] = Counter()
-        for node, count in zip(self._column(sensitive)[cells].tolist(), self.cells.counts[cells].tolist()):
-            held[labels[node]] += count
-        return dict(held)
 
     def class_counts(self, sensitive: str) -> CountArray:
         """Return rows by published sensitive value, the finer ones first: shape (classes, values)."""

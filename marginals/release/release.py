@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -29,7 +28,7 @@ from marginals.arguments import (
     whole,
 )
 from marginals.arguments import CONDITION as ANY_CONDITION
-from marginals.averages import Limits, NumberScale
+from marginals.averages import Limits, OpenEnds
 from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of
 from marginals.bundle.signature import SecretKey, secret_key
@@ -93,10 +92,23 @@ _TAKEN_OUT = {
 
 def _base_values(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
-    return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
+    words = release.published.codebook
+    return meanings(release.domain, release.model.finest_levels, where, words=words.values, levels=words.levels)
 
 
-CONDITION = ANY_CONDITION._replace(read=_base_values)
+def _at_levels(release: "Release", attributes: Attributes) -> Attributes:
+    """Return attributes with a level for each if a name is that of a level."""
+    levels, names = release.published.codebook.levels, [attributes] if isinstance(attributes, str) else attributes
+    if not isinstance(names, list | tuple) or not levels.keys() & {*(name for name in names if isinstance(name, str))}:
+        return attributes
+    finest = release.model.finest_levels
+    margin = dict(levels[name] if name in levels else (name, finest.get(name, 0)) for name in names)
+    if len(margin) < len(names):
+        raise InputError("an attribute is named twice, once by the name of one of its levels")
+    return margin
+
+
+CONDITION, BY = ANY_CONDITION._replace(read=_base_values), ATTRIBUTES._replace(read=_at_levels)
 
 
 def _some(taken: Taken, several: tuple[type, ...] = (list, tuple)) -> Taken:
@@ -114,12 +126,11 @@ def _are_limits(value: Any) -> bool:
 
 _TAKEN: Mapping[str, Taken] = {
     **dict.fromkeys(("where", "part", "outcome", "group", "against"), CONDITION),
-    **dict.fromkeys(("by", "rows", "columns"), ATTRIBUTES),
+    **dict.fromkeys(("by", "rows", "columns"), BY),
     **dict.fromkeys(("bounds", "exact", "base_values"), FLAG),
     **dict.fromkeys(("path", "sign"), PATH),
     "attribute": NAME,
     "q": _some(number(0, 1)._replace(words="a probability"), (list, tuple, np.ndarray)),
-    "values": instance(Mapping, 'the number of each label, such as {"low": 1, "high": 2}'),
     "limits": Taken("a least and a largest number, such as (0, 110)", _are_limits),
     "seconds": Taken(
         "a number of seconds above 0", lambda value: isinstance(value, Deadline) or number(0, inside=True).test(value)
@@ -176,20 +187,6 @@ class Release(Renewed):
         tables = "; ".join(map(str, self.published.everything.margins))
         return f"Release({self.model.total} rows{where}{information}; {tables})"
 
-    def _repr_html_(self) -> str:
-        """Page of a notebook: the publisher, and the published tables with their cells and smallest counts."""
-        published = self.published
-        told_by = " · ".join(filter(None, (published.imprint.publisher, published.imprint.date, published.where)))
-        rows = "".join(
-            f"<tr><td>{escape(str(table.margin))}</td><td>{len(table):,}</td><td>{least:,}</td></tr>"
-            for table in published.everything.tables
-            for least in [min(table.counts.tolist(), default=0)]
-        )
-        return (
-            f"<b>{escape(published.title)}</b><br>{escape(told_by)}{'<br>' if told_by else ''}{self.model.total:,} rows"
-            f"<table><tr><th>published table</th><th>cells</th><th>smallest count</th></tr>{rows}</table>"
-        )
-
     @property
     def attributes(self) -> "pd.DataFrame":
         """The attributes: role, type, number of published values, range of numbers, open ends, and description.
@@ -243,7 +240,7 @@ class Release(Renewed):
         (('age', 'sex'),)
         """
         names: Attributes = attributes[0] if len(attributes) == 1 else attributes  # type: ignore[assignment]
-        return estimates.basis_by(self.model, estimates.as_margin(self.model, names))
+        return estimates.basis_by(self.model, estimates.as_margin(self.model, _at_levels(self, names)))
 
     @_takes('release.count("age=20-29 and sex=Female", seconds=5)', seconds=number(0))
     def count(self, where: Where = (), *, seconds: float = 10.0) -> Answer:
@@ -283,7 +280,6 @@ class Release(Renewed):
         *,
         where: Where = (),
         by: Attributes = (),
-        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
     ) -> "Answer | pd.DataFrame":
         """Return the mean over the rows that a condition means; a frame of the mean of each group of `by`.
@@ -293,14 +289,11 @@ class Release(Renewed):
         leaves the mean without a bound, unless its publisher says what it means: `95 to 110`. The estimate takes its one
         end. A name leaves the mean without a bound, too, and the estimate leaves its rows out.
 
-        values: the number of each label of one level, where labels are none. limits: between which numbers all values are
-        known to lie, `(0, 110)`.
+        limits: between which numbers all values are known to lie, `(0, 110)`.
 
         >>> from marginals.example import release
         >>> release.mean("age", where="diagnosis=Gout")
         43.39 (38.89 to 47.89; supported)
-        >>> release.mean("sex", values={"Female": 0, "Male": 1}).value.__round__(3)
-        0.521
         >>> release.mean("age", by="diagnosis")[["value", "lower", "upper"]].round(1)  # doctest: +NORMALIZE_WHITESPACE
                    value  lower  upper
         diagnosis
@@ -308,14 +301,12 @@ class Release(Renewed):
         Flu         33.3   28.8   37.8
         Gout        43.4   38.9   47.9
         """
-        scale = self._scale(attribute, values, limits)
         if not by:
-            return averages.mean(self.model, attribute, where, scale)
-        return _warned(averages.means(self.model, attribute, by, where, scale))
+            return averages.mean(self.model, attribute, where, self._ends(limits))
+        return _warned(averages.means(self.model, attribute, by, where, self._ends(limits)))
 
-    def _scale(self, attribute: str, values: Mapping[str, float] | None, limits: Limits | None) -> NumberScale:
-        ends = None if limits is None else (float(limits[0]), float(limits[1]))
-        return NumberScale(values, ends, self.published.codebook.values.get(attribute, {}))
+    def _ends(self, limits: Limits | None) -> OpenEnds:
+        return OpenEnds(self.published.codebook.values, limits and (float(limits[0]), float(limits[1])))
 
     @_takes('release.total("age", where="sex=Female")')
     def total(
@@ -323,7 +314,6 @@ class Release(Renewed):
         attribute: str,
         *,
         where: Where = (),
-        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
     ) -> Answer:
         """Return the sum over the rows that a condition means; as `mean`, of which it has the parameters.
@@ -332,7 +322,7 @@ class Release(Renewed):
         >>> release.total("age", where="diagnosis=Gout")
         781 (700 to 862; supported)
         """
-        return averages.total(self.model, attribute, where, self._scale(attribute, values, limits))
+        return averages.total(self.model, attribute, where, self._ends(limits))
 
     @_takes('release.quantile("age", 0.5, where="sex=Female")')
     def quantile(
@@ -341,7 +331,6 @@ class Release(Renewed):
         q: float | Sequence[float] = (0.25, 0.5, 0.75),
         *,
         where: Where = (),
-        values: Mapping[str, float] | None = None,
         limits: Limits | None = None,
     ) -> "Answer | pd.DataFrame":
         """Return the least value that a share `q` of the rows do not exceed; a frame for several. Otherwise as `mean`.
@@ -352,7 +341,7 @@ class Release(Renewed):
         >>> release.quantile("age", [0.1, 0.5, 0.9])["value"].to_dict()
         {0.1: 23.0, 0.5: 36.0, 0.9: 54.0}
         """
-        answer = averages.quantile(self.model, attribute, q, where, self._scale(attribute, values, limits))
+        answer = averages.quantile(self.model, attribute, q, where, self._ends(limits))
         return answer if isinstance(answer, Answer) else _warned(answer)
 
     @_takes('release.effect("diagnosis=Gout", "sex=Male", against="sex=Female")')

@@ -1,8 +1,7 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from pathlib import Path
 
 from checks.changes import CRITERION as DIFFERENCE
@@ -15,12 +14,11 @@ from checks.claims import (
 )
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
-from checks.requirements import diversities_by_attribute
 from marginals.arguments import elements_of, path_of, require
-from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
+from marginals.bundle.content import BundleContent, Verification
 from marginals.bundle.reading import content_of, unjudged
 from marginals.bundle.signature import PublicKey, public_key
-from marginals.bundle.snapshot import Descriptor, Snapshot
+from marginals.bundle.snapshot import Snapshot
 from marginals.bundle.together import (
     Bundles,
     OneTable,
@@ -138,7 +136,6 @@ def _contents(
     # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
-        warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
         if keys := list(unjudged(snapshot.descriptor.package)):
             look = f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}"
@@ -181,19 +178,6 @@ def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> 
     return [*([] if all(seals) else [_UNSEALED]), *([_UNCHECKED] if any(signatures) else [])]
 
 
-def _check_information(folder: str, descriptor: Descriptor, published: BundleContent) -> Iterator[str]:
-    """Raise BundleError unless the stated information, if any, is that of the marginals; warn if nobody can tell."""
-    if "information" not in descriptor.release:
-        return
-    number, information = descriptor.release["information"], published.information
-    if not isinstance(number, int | float) or isinstance(number, bool):
-        raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
-    if information is None:
-        yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
-    elif abs(Decimal(repr(number)) - Decimal(repr(information))) > _rounding(number):
-        raise BundleError(DESCRIPTOR, f"release.information is not {information} nats, which follow from the marginals")
-
-
 def _misread(folder: str, published: BundleContent) -> Iterator[str]:
     for name, hierarchy in published.domain.items():
         if rows := misplaced(hierarchy):
@@ -204,13 +188,6 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
                 f"interval that does not hold it{more}; the labels of {name!r} are read as names, and no range is answered "
                 "from them"
             )
-
-
-def _rounding(number: float) -> Decimal:
-    exponent = Decimal(repr(number)).as_tuple().exponent
-    decimals = max(0, -exponent) if isinstance(exponent, int) else 0
-    resolution = Decimal(10) ** -INFORMATION_DECIMALS
-    return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
 
 
 @dataclass(frozen=True)
@@ -344,17 +321,14 @@ def _unless_seen(finding: Finding, bundles: Bundles, most: int = 1) -> Finding:
     return Finding(finding.criterion, Verdict.UNDECIDED, finding.parameters, None, (Algorithm.NONE,), 0, why)
 
 
-# Claims that somebody wants checked, as objects or as text: `k-link=6`, `diversity={ diagnosis = ["entropy:6"] }`.
-
-
 def asked_claims(claims: Sequence[str | Claim], sensitive: Sequence[str]) -> list[Claim]:
-    """The claims that objects and texts stand for, in their order.
+    """The claims that objects and texts such as `k-link=6` stand for, in their order. Raises InputError for other text.
 
-    A diversity in text is claimed for each sensitive attribute, or for those it names. Raises InputError for text that is
-    no claim.
+    A diversity in text is claimed for each sensitive attribute.
     """
     try:
-        return [claim for text in claims for claim in _parsed(text, sensitive)]
+        parsed = ([text] if isinstance(text, Claim) else claims_from_text(text, sensitive) for text in claims)
+        return [claim for of_text in parsed for claim in of_text]
     except CriterionError as error:
         raise InputError(str(error)) from None
 
@@ -375,27 +349,3 @@ def _asked_difference(claims: Sequence[str | Claim]) -> tuple[tuple[str | Claim,
         else:
             raise InputError(f"a check of differences is difference=K, K a whole number of at least 1, not {claim!r}")
     return tuple(others), max(demands, default=None)
-
-
-def _parsed(demands: str | Claim, sensitive: Sequence[str]) -> Sequence[Claim]:
-    if not isinstance(demands, str):
-        return [demands]
-    name, _, value = demands.partition("=")
-    if name == "diversity" and value.lstrip().startswith("{"):
-        return _by_attribute(value, sensitive)
-    return claims_from_text(demands, sensitive)
-
-
-def _by_attribute(value: str, sensitive: Sequence[str]) -> list[Claim]:
-    import tomllib  # loaded here: most name no claims of their own
-
-    try:
-        table = tomllib.loads(f"diversity = {value}")["diversity"] if "\n" not in value else None
-    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-        table = None
-    if isinstance(table, Mapping) and table:
-        return [*diversities_by_attribute(table, sensitive)]
-    raise InputError(f"a diversity of single attributes is written {_EXAMPLE}, not {value!r}")
-
-
-_EXAMPLE = 'diversity={ diagnosis = ["entropy:6", "distinct:3"] }'

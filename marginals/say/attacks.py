@@ -64,10 +64,7 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
     yield from (Sentence(LOOK, crossing_line(crossing)) for crossing in attacks.crossing)
     if attacks.published is not None:
         yield Sentence(NOT_EXAMINED, "Impossible combinations that nobody declared: not examined.", (CONDITION,))
-    yield from map(_reconstruction, attacks.attacked)
     yield from itertools.starmap(_certain, attacks.certain.items())
-    for attribute, reason in attacks.left_out.items():
-        yield Sentence(NOT_EXAMINED, f"{attribute}: not examined all together; {reason}")
     if attacks.published is not None and not attacks.certain and not attacks.unmeasured:
         none = "What follows for certain of a sensitive attribute: not examined, since no table shows one."
         yield Sentence(NOT_EXAMINED, none)
@@ -118,18 +115,6 @@ def _nonsensitive(finding: "Finding") -> Sentence:
     elif finding.verdict is Verdict.FAILS:
         mark, result = LOOK, f"{_cell(finding.worst_class.cell or {})}: certainly {few}; there may be more such"
     return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {result}.")
-
-
-def _reconstruction(measures: "DisclosureMeasures") -> Sentence:
-    result = measures.reconstruction
-    counts, sure = "none", "" if result.sharp else ", as far as the bounds tell"
-    if result.determined:
-        counts = f"{result.determined:,}, {result.rows:,} of {result.total:,} rows"
-    return Sentence(
-        LOOK if result.determined or not result.sharp else NOTHING_FOUND,
-        f"{measures.sensitive}: Of the {result.cells:,} possible combinations of {listing(measures.shown)}, readers can "
-        f"determine the count of {counts}{sure}.",
-    )
 
 
 def _certain(attribute: str, certain: "CertainCells") -> Sentence:
@@ -238,14 +223,6 @@ def _by_reason(items: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
     return by_reason
 
 
-def _whose(candidates: int, classes: int) -> str:
-    if candidates == classes:
-        return "the only class" if classes == 1 else f"at least one of the {classes:,} classes"
-    return (
-        f"one class (of {classes:,})" if candidates == 1 else f"at least one of {candidates:,} classes (of {classes:,})"
-    )
-
-
 _OUTCOMES = {
     Conclusion.OPEN: "what is left possible has no small count and no sensitive value in common, as far as this one tells",
     Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
@@ -309,8 +286,9 @@ def _outcome(addition: "Addition", least: int) -> str:
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
-            whose = f"in {_whose(addition.candidate_classes, addition.classes)} " if addition.classes else ""
-            return f"{whose}{few}{nothing}"
+            several = addition.candidate_classes > 1
+            some = f"at least one of {addition.candidate_classes:,} classes" if several else "one class"
+            return f"{f'in {some} (of {addition.classes:,}) ' if addition.classes else ''}{few}{nothing}"
         case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]

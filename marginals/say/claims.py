@@ -168,18 +168,12 @@ def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
     return {"values": values, "overall": overall, "largest": largest, "bound": bound or "none", "group": group}
 
 
-def harm_sentences(
-    harmful: Mapping[str, "HarmfulValues"], most: int | None = None, words: Codebook = UNTOLD
-) -> Iterator[Sentence]:
-    """Yield how sure a reader can be of each sensitive attribute. most: rows of each that are shown; None for all."""
+def harm_sentences(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD) -> Iterator[Sentence]:
+    """Yield how sure a reader can be of each sensitive attribute."""
     for table in harm_tables(harmful, words):
-        rows, lines = table["rows"], list[str]()
-        if most is not None and len(rows) > most + 1:
-            rows = [*rows[:most], rows[-1]]
-            lines.append(f"not shown: {len(table['rows']) - most - 1:,} further from their bounds")
-        lines[:0] = [
+        lines = [
             f"{row['values']}: {row['largest']} ({row['group']}); everybody: {row['overall']}; bound: {row['bound']}"
-            for row in rows
+            for row in table["rows"]
         ]
         about = f"How sure a reader of all tables can be of each harmful value of {table['sensitive']}:"
         yield Sentence(LOOK, about, (*lines, table["harmless"]))
@@ -278,7 +272,7 @@ def verification_sentences(verification: "Verification", *, is_asked: bool = Fal
     harmful = verification.published.harmful if verification.published and not is_asked else {}
     words = verification.published.codebook if verification.published else UNTOLD
     yield from finding_sentences(words.worded(verification.checks), harmful)
-    yield from harm_sentences(harmful, words=words)
+    yield from harm_sentences(harmful, words)
     yield from rule_sentences(words.worded(verification.rules))
     lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
     yield from (Sentence(LOOK, line) for line in lines)

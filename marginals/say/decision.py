@@ -1,8 +1,7 @@
 """The decision on a release in words: the lines of the terminal, of the report's first page and of the window."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_CEILING, Decimal
-from math import inf
+from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
 from checks.finding import Verdict
@@ -96,11 +95,9 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
     >>> in_hundred(0.16551), in_hundred(0.16551, is_at_most=True), in_hundred(0.2), in_hundred(0.0004)
     ('16.6', '16.6', '20', 'fewer than 0.1')
     """
-    exact = Decimal(100 * share).quantize(Decimal("0.0000001"))  # a share such as .29 is a little more in binary
-    rounded = exact.quantize(Decimal("0.1"), rounding=ROUND_CEILING if is_at_most else None)
-    if exact > 0 and not rounded:
-        return "fewer than 0.1"
-    return f"{rounded:.0f}" if rounded == rounded.to_integral_value() else f"{rounded}"
+    exact = round(1000 * share, 6)  # a share such as .29 is a little more in binary
+    tenths = ceil(exact) if is_at_most else round(exact)
+    return f"{tenths / 10:g}" if tenths or not exact else "fewer than 0.1"
 
 
 def useful_line(decision: "Decision") -> str:

@@ -5,6 +5,7 @@ from math import ceil, floor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from marginals.accuracy import ALONE, INDEPENDENT
 from marginals.names import column_name, margin_in_words, number_of
 from marginals.say.claims import counts_below
 from marginals.say.table import rows_in_words
@@ -12,7 +13,7 @@ from marginals.say.table import rows_in_words
 if TYPE_CHECKING:
     from marginals.accuracy import Comparison
     from marginals.bundle.content import BundleContent
-    from marginals.steward import BaseChoice, FurtherTables, StewardReport, WantedTable
+    from marginals.steward import FurtherTables, StewardReport, WantedTable
     from models.search.problem import SearchResult
     from models.tables.hierarchy import Domain
 
@@ -67,11 +68,8 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     if priced := chance_in_words(report, 3):
         yield f"  {priced}"
     yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
-    if report.kl_best_table is not None:
-        yield f"  {report.kl_best_table:.3f} for the best single table."
-    yield from filter(None, [removed_in_words(report)])
     yield from _comparison_lines(report.comparison)
-    yield from filter(None, [worse_than_one_way(report), search_line(report.search, report.base), str(report.base)])
+    yield from filter(None, [worse_than_one_way(report), search_line(report.search, has_base=report.has_base)])
 
 
 def chance_in_words(report: "StewardReport", decimals: int) -> str:
@@ -102,8 +100,8 @@ def worse_than_one_way(report: "StewardReport") -> str:
     Those that the policy would publish are the yardstick; exact ones say what the policy takes, and of which attributes.
     """
     mean, comparison = report.two_way.mean, report.comparison
-    allowed, exact = comparison.allowed_mean, comparison.independent_mean
-    without = ', or leave the base table out (base.table = "none")' if report.base.contained else ""
+    allowed, exact = map(comparison.mean_of, (ALONE, INDEPENDENT))
+    without = ', or leave the base table out (base.table = "none")' if report.has_base else ""
     if not report.two_way.by_table or exact is None:
         return ""
     if allowed is not None and mean > allowed:
@@ -122,21 +120,8 @@ def worse_than_one_way(report: "StewardReport") -> str:
     )
 
 
-def removed_in_words(report: "StewardReport") -> str:
-    """Return which share of the divergence a release removes; empty if none, or if several attributes are sensitive."""
-    release, best = report.removed, report.removed_by_best_table
-    if release is None or _all_sensitive(report):
-        return ""
-    compared = "" if best is None else f"; the best single table {_removes(best)}"
-    return f"Relative to suppressing all quasi-identifiers, the release {_removes(release)} of the KL divergence{compared}."
-
-
 def _all_sensitive(report: "StewardReport") -> str:
     return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
-
-
-def _removes(share: float) -> str:
-    return f"{'removes' if share >= 0 else 'adds'} {100 * abs(share):.0f} percent"
 
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
@@ -153,9 +138,9 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
         )
 
 
-def search_line(search: "SearchResult", base: "BaseChoice | None" = None) -> str:
+def search_line(search: "SearchResult", *, has_base: bool) -> str:
     """Return how it was searched, and how much better another release can be at most."""
-    proven = proven_in_words(search, base, 3)
+    proven = proven_in_words(search, 3, has_base=has_base)
     collections = number_of(search.evaluated, "collection")
     line = f"Search: {search.strategy}, {collections} looked at{f'; {proven}' if proven else ''}."
     return f"{line} {ENDED_BY_TIME}" if search.stopped else line
@@ -167,9 +152,9 @@ ENDED_BY_TIME = (
 """Sentence about a search that a clock ended."""
 
 
-def proven_in_words(search: "SearchResult", base: "BaseChoice | None", decimals: int) -> str:
+def proven_in_words(search: "SearchResult", decimals: int, *, has_base: bool) -> str:
     """Return what is proven of other collections; empty for nothing. Bounds are rounded so that the sentence holds."""
-    those = " that contains the base table," if base and base.demanded else ""
+    those = " that contains the base table," if has_base else ""
     none = f"no decomposable collection{those} within the policy and search limits"
     if search.optimal:
         return f"{none} is better"

@@ -1,7 +1,6 @@
 """Columns as a steward describes them: their roles, and the ways to generalize their values."""
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -19,7 +18,7 @@ from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, 
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.scales import in_order, known_order
-from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing
+from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing, without_accents
 from marginals.tables.values import (
     UNITS,
     NumberFormat,
@@ -41,6 +40,8 @@ FITTED = ("fitted", "alike")
 """Ladders that the table decides: by the frequency of each value, or also by their likeness."""
 LABEL_FORMS = ("numbers", "names")
 """Meaning of labels that look like numbers or intervals: numbers, or plain names."""
+NAMELESS = -1
+"""Level of a column that says in other words what the values of another one say, whose groups have no such names."""
 COUNT = "count"
 """Name of the column of counts in published tables; no attribute can have this name."""
 
@@ -178,6 +179,7 @@ class Attribute(Settings):
         ),
     )
     confirmed: bool = setting(False, FLAG)
+    level_of: str = setting("", Key(is_text, "name another column"))
 
     if TYPE_CHECKING:  # lists, and texts for roles, are taken too
 
@@ -243,6 +245,8 @@ class Attribute(Settings):
             "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
                 (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
+            "level_of says that another column decides the values, so that this one has no levels of its own; leave out "
+            "hierarchy, intervals, prefixes, dates and ladder": self.level_of and (any(ways) or self.is_fitted),
             f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (
                 SUPPRESSED in self.at_most and not self.harm.harmless
             ),
@@ -452,23 +456,21 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(words_in_order(name))
 
 
-_WRITTEN_AS = str.maketrans({"ß": "ss", "ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "æ": "ae", "œ": "oe", "đ": "d"})
-"""Letters that are no letter with an accent."""
-
-
 def words_in_order(name: str) -> list[str]:
     """Words of the name of a column in their order, without accents."""
-    split = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).translate(_WRITTEN_AS)
-    plain = "".join(c for c in unicodedata.normalize("NFKD", split) if not unicodedata.combining(c))
-    return re.findall(r"[a-z]+", plain.lower())
+    return re.findall(r"[a-z]+", without_accents(re.sub(r"([a-z])([A-Z])", r"\1 \2", name)))
 
 
 @dataclass(frozen=True)
 class Codebook:
-    """Description of some attributes, and the meaning of some of their values, by label."""
+    """Description of some attributes, the meaning of some of their values, by label, and names of some of their levels.
+
+    levels: by name, which is that of another column; each an attribute and a number.
+    """
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, attributes: Mapping[str, Attribute]) -> "Codebook":
@@ -477,6 +479,15 @@ class Codebook:
             {name: attribute.description for name, attribute in attributes.items() if attribute.description},
             {name: dict(attribute.values) for name, attribute in attributes.items() if attribute.values},
         )
+
+    def at_levels(self, published: Mapping[str, list[int]]) -> "Codebook":
+        """Return the codebook with the numbers that levels have among the published ones, where these are listed."""
+        places = {
+            name: (of, published[of].index(level) if of in published else level)
+            for name, (of, level) in self.levels.items()
+            if level != NAMELESS and level in published.get(of, [level])
+        }
+        return replace(self, levels=places)
 
     def of_labels(self, domain: Domain) -> "Codebook":
         """Codebook of only the attributes of a domain and their labels."""
@@ -489,15 +500,13 @@ class Codebook:
             for name, hierarchy in domain.items()
         }
         descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
-        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings})
+        levels = {name: at for name, at in self.levels.items() if at[1] < domain.hierarchy(at[0]).height}
+        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings}, levels)
 
     def description(self, attribute: str) -> str:
-        """Description of an attribute; empty without one."""
-        return self.descriptions.get(attribute, "")
-
-    def meaning(self, attribute: str, label: str) -> str:
-        """Meaning of a label; empty without one."""
-        return self.values.get(attribute, {}).get(label, "")
+        """Description of an attribute, with the names of its levels; empty without any."""
+        levels = (f"{name} is its level {level}" for name, (of, level) in self.levels.items() if of == attribute)
+        return "; ".join(filter(None, [self.descriptions.get(attribute, ""), *levels]))
 
     def word(self, attribute: str, label: str) -> str:
         """Return the meaning of a label if no other label has it; else the label."""
@@ -531,10 +540,15 @@ class Codebook:
 
     def in_words(self, attribute: str, label: str) -> str:
         """Label with its meaning."""
-        meaning = self.meaning(attribute, label)
+        meaning = self.values.get(attribute, {}).get(label)
         return f"{label} ({meaning})" if meaning and meaning != label else label
 
     def entries(self, attribute: str) -> dict[str, object]:
         """Entries of a bundle about an attribute."""
-        entries = {"description": self.descriptions, "values": self.values}
-        return {key: words[attribute] for key, words in entries.items() if attribute in words}
+        levels = {name: level for name, (of, level) in self.levels.items() if of == attribute}
+        entries = {
+            "description": self.descriptions.get(attribute),
+            "values": self.values.get(attribute),
+            "levels": levels,
+        }
+        return {key: words for key, words in entries.items() if words}

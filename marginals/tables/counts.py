@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_PEOPLE = 1 << 53
-"""Largest number of people in a table of counts; a larger one is no count of people."""
 
 _NAMES = re.compile(
     "n|nn|freqs?|frequenc(y|ies)|freq(uency)?count|counts?(star)?|countn|cases|casecount|observations|n?(people|persons)"
@@ -30,7 +29,6 @@ _MAYBE = re.compile("nb|num(ber)?|len|total|obs(value)?|value|pop(ulation)?|wert
 
 
 _CATEGORIES = 60
-"""Most values of a column of categories, in any case."""
 
 
 def is_called_a_count(column: str) -> bool:
@@ -43,7 +41,6 @@ def _letters(column: str) -> str:
 
 
 _ROWS = 10_000
-"""Rows that decide whether a table is one of counts."""
 
 
 def likely_counts(source: Source) -> str | None:

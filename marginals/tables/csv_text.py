@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, cast
 
 import numpy as np
 
@@ -24,13 +24,11 @@ from marginals.tables.opening import decompressed, reading
 from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
-"""Signs between the columns of a CSV file."""
 
 AUTO = "auto"
 """UTF-8, or the encoding of the mark at the beginning of a file."""
 
 LONGEST_HEADER = 1 << 20
-"""Most characters of the first line of a CSV file; a longer one names no columns of people."""
 
 MOST_COLUMNS = 10_000
 
@@ -42,7 +40,6 @@ _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (cod
 """Marks of encodings, the longer ones first: that of UTF-32 begins as that of UTF-16."""
 
 _UNMARKED = ((re.compile(rb"(?s)(?:[^\0]\0){2}"), "utf-16-le"), (re.compile(rb"(?s)(?:\0[^\0]){2}"), "utf-16-be"))
-"""Beginnings of UTF-16 without a mark."""
 
 _BLOCK = 1 << 16
 
@@ -106,21 +103,19 @@ class FileForm:
     def layout(self, path: Path) -> Layout:
         """Return the places of names and rows. Raises InputError for no header, or another separator."""
         with reading(path):
-            first = _first_lines(path, self)
-            if max((len(row) for _, row in first.rows), default=0) > MOST_COLUMNS:
+            separator, rows, texts = _first_lines(path, self)
+            if max((len(row) for _, row in rows), default=0) > MOST_COLUMNS:
                 raise too_many_columns(path.name)
-            layout = Layout.of(first.rows, self.header, path.name)
+            layout = replace(Layout.of(rows, self.header, path.name), separator=separator)
         if not any("\n" in name or "\r" in name for name in layout.names):
-            line = first.texts[first.rows[layout.skipped - 1][0] - 1].rstrip("\r\n")
-            layout = replace(layout, line=line)
-        layout = replace(layout, separator=first.separator)
+            layout = replace(layout, line=texts[rows[layout.skipped - 1][0] - 1].rstrip("\r\n"))
         if _SPACED.fullmatch(layout.line):
             raise InputError(
                 f"columns of {path.name} look separated by spaces, which are not read; write it with commas"
             )
-        if len(layout.names) == 1 and (better := _likely_separator(path, self)) != first.separator:
+        if len(layout.names) == 1 and (better := _likely_separator(path, self)) != separator:
             raise InputError(
-                f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(first.separator)}; "
+                f"columns of {path.name} look separated by {json.dumps(better)}, not {json.dumps(separator)}; "
                 f"set data.separator = {json.dumps(better)}"
             )
         return layout
@@ -137,7 +132,8 @@ def too_many_columns(name: str) -> InputError:
     )
 
 
-def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
+def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
+    """Separator, parsed lines and texts of the beginning of a file."""
     with form.text(path) as stream:
         text = stream.read(LONGEST_HEADER + 1)
     if len(text) > LONGEST_HEADER:
@@ -162,26 +158,20 @@ def _first_lines(path: Path, form: FileForm) -> "_FirstLines":
             rows.append((number, next(reader)))
         except (StopIteration, csv.Error):  # whoever reads the rows says what is wrong
             break
-    return _FirstLines(separator, rows, lines)
+    return separator, rows, lines
 
 
 _SPACED = re.compile('"[^"]*"( "[^"]*")+')
 """Names of columns as `write.table` of R writes them."""
 
 
-class _FirstLines(NamedTuple):
-    separator: str
-    rows: Lines
-    texts: Sequence[str]
-
-
 def _likely_separator(path: Path, form: FileForm) -> str:
-    best, most = _first_lines(path, form).separator, 1
+    best, most = form.separator, 1
     for other in SEPARATORS:
-        first = _first_lines(path, replace(form, separator=other))
-        if first.separator != other:  # as the file says itself
-            return first.separator
-        rows = [(number, row) for number, row in first.rows if any(row)]
+        separator, lines, _ = _first_lines(path, replace(form, separator=other))
+        if separator != other:  # as the file says itself
+            return separator
+        rows = [(number, row) for number, row in lines if any(row)]
         header = form.header or likely_header(rows)[0] if rows else 1
         widths = Counter(len(row) for number, row in rows if number >= header)
         width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
@@ -227,7 +217,7 @@ def likely_form(path: Path, header: Header = None) -> FileForm:
     form = FileForm(encoding=_likely_encoding(path), header=header)
     with reading(path):
         form = replace(form, separator=_likely_separator(path, form))
-        return form.with_likely_header(_first_lines(path, form).rows)
+        return form.with_likely_header(_first_lines(path, form)[1])
 
 
 def _likely_encoding(path: Path) -> str:
@@ -431,4 +421,3 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
 
 
 _LIKENESS = 2_000
-"""Lines that show what a row looks like."""

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 _MOST_PARTS = 256
-"""Parts of the rows that DuckDB counts one after the other, at most."""
 
 
 def can_count_parts() -> bool:
@@ -73,32 +72,28 @@ class CodedRows:
         places: dict[str, dict[str | None, int]] = {column: {} for column in columns}
         counts = {column: np.zeros(0, dtype=np.int64) for column in columns}
         schema = pa.schema([(f"v{place}", pa.int32()) for place in range(len(columns))])
-        held = ExitStack()
         try:
-            path = held.enter_context(on_disk())
-            with pq.ParquetWriter(path, schema) as writer:
-                for _, rows in source.parts(columns):
-                    codes = {}
-                    for column, place in places.items():
-                        codes_of_part = [place.setdefault(text, len(place)) for text in rows.values[column]]
-                        codes[column] = np.array(codes_of_part, dtype=np.int32)[rows.codes[column]]
-                        counts[column] = np.bincount(codes[column], minlength=len(place)) + np.pad(
-                            counts[column], (0, len(place) - len(counts[column]))
-                        )
-                    writer.write_table(pa.table(list(codes.values()), schema=schema))
-            connection = held.enter_context(_connection(memory))
+            with ExitStack() as held:
+                path = held.enter_context(on_disk())
+                with pq.ParquetWriter(path, schema) as writer:
+                    for _, rows in source.parts(columns):
+                        codes = {}
+                        for column, place in places.items():
+                            codes_of_part = [place.setdefault(text, len(place)) for text in rows.values[column]]
+                            codes[column] = np.array(codes_of_part, dtype=np.int32)[rows.codes[column]]
+                            counts[column] = np.bincount(codes[column], minlength=len(place)) + np.pad(
+                                counts[column], (0, len(place) - len(counts[column]))
+                            )
+                        writer.write_table(pa.table(list(codes.values()), schema=schema))
+                connection = held.enter_context(_connection(memory))
+                coded = cls(name, {column: list(place) for column, place in places.items()}, counts, path, connection)
+                finalize(coded, held.pop_all().close)
+                return coded
         except OSError as error:
-            held.close()
             raise InputError(
                 f"{name} has more distinct rows than fit into memory. No file without a name can hold them "
                 f"({system_reason(error)}). Raise the setting data.memory, or leave out columns"
             ) from None
-        except BaseException:
-            held.close()
-            raise
-        coded = cls(name, {column: list(place) for column, place in places.items()}, counts, path, connection)
-        finalize(coded, held.close)
-        return coded
 
     def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
         """Return the distinct recoded rows and their counts."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from marginals.errors import InputError, system_reason
 from marginals.files import open_regular, resolved
+from marginals.messages import did_you_mean
 from marginals.tables.csv_text import (
     MOST_COLUMNS,
     PLAIN,
@@ -94,14 +95,8 @@ class Files(InOrder, ABC):
 
     def check(self, columns: Sequence[str]) -> None:
         """Raise InputError for a column that some file lacks, or has twice, and for what is no row."""
-        first = self.paths[0]
         for path, names in self.names.items():
-            for column in columns:
-                if names.count(column) > 1:
-                    raise InputError(f"{path.name} has two columns of the name {column!r}")
-                if column not in names:
-                    besides = f", which {first.name} has" if path != first else ""
-                    raise InputError(f"{path.name} has no column {column!r}{besides}")
+            check_columns(path.name, names, columns)
 
     @abstractmethod
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
@@ -117,6 +112,17 @@ class Files(InOrder, ABC):
         for path in self.paths:
             for rows in self.rows_of_file(path, columns):
                 yield path.name * (len(self.paths) > 1), rows
+
+
+def check_columns(name: str, columns: Sequence[str], needed: Iterable[str]) -> None:
+    """Raise InputError for a table, by its name, that lacks a column, or has it twice."""
+    for column in needed:
+        if column not in columns:
+            # The columns are not listed: without a header they are the values of a row.
+            suggestion = did_you_mean(column, columns) or f"it has {len(columns)} others"
+            raise InputError(f"{name} has no column {column!r}; {suggestion}")
+        if columns.count(column) > 1:
+            raise InputError(f"{name} has two columns of the name {column!r}")
 
 
 def frame_of(files: Files) -> "pd.DataFrame":

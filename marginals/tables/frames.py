@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _EXTRAS = ("duckdb", "polars", "ibis")
 _COUNT = "anonymized marginals: count"
-"""Name of the column of counts, unlike any other."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,22 +8,21 @@ answers a range asks `numbers_of`.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil, floor, isfinite
+from math import ceil, floor
 from typing import NamedTuple
 from unicodedata import normalize
 
 import numpy as np
 
-from marginals.arguments import kind_of
 from marginals.errors import InputError
 from marginals.tables.values import PLAIN, POINT, has_digit, number_in
 from models.arrays import BoolArray, FloatArray
-from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
+from models.tables.hierarchy import MISSING, Hierarchy
 
 _INFINITY = Decimal("Infinity")
 
@@ -137,7 +136,6 @@ _BRACKETED = re.compile(rf"([\[\](])\s*{_END}\s*(;|,|-|\.\.)\s*{_END}\s*([\[\])]
 _FACTORS = {"k": 1000, "m": 1_000_000}
 _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _LONGEST = 60
-"""Characters of a range; longer texts are sentences."""
 
 
 @lru_cache(maxsize=1 << 17)  # each condition reads all labels of its attribute
@@ -383,8 +381,8 @@ class LabelNumbers:
         base_ranges = base_numbers(hierarchy)
         if not any(base_ranges):
             raise InputError(
-                f"the values of {attribute!r} are no numbers; give a number for each label of one level, "
-                "values={label: number}"
+                f"the values of {attribute!r} are no numbers; estimate(function) takes a function of rows that "
+                "gives each label a number"
             )
         missing = list(map(names_missing, hierarchy.labels[0]))
         ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in base_ranges]
@@ -395,19 +393,6 @@ class LabelNumbers:
             np.array(missing, dtype=np.bool_),
             np.array([numbers.is_whole for numbers in ranges], dtype=np.bool_),
         )
-
-    @classmethod
-    def from_values(cls, attribute: str, hierarchy: Hierarchy, values: Mapping[str, float]) -> "LabelNumbers":
-        """Numbers given for each label of one level. Raises InputError where no level has all its labels."""
-        for level, labels in enumerate(hierarchy.labels):
-            numbered = [label for label in labels if label != MISSING]
-            if numbered and set(numbered) <= set(values) and labels != (SUPPRESSED,):
-                numbers = [_finite(attribute, label, values.get(label, 0.0)) for label in labels]
-                base_numbers = np.array(numbers)[hierarchy.lift(0, level)]
-                is_missing = np.array([label == MISSING and label not in values for label in labels])
-                is_missing = is_missing[hierarchy.lift(0, level)]
-                return cls(base_numbers, base_numbers, ~is_missing, is_missing, np.ones_like(is_missing))
-        raise InputError(f"values must give a number for each label of {attribute!r} at one level")
 
     def within(self, low: FloatArray | float, high: FloatArray | float) -> "LabelNumbers":
         """Restrict the numbers to those between others, where there are any."""
@@ -442,9 +427,3 @@ def numbers_at(hierarchy: Hierarchy, level: int) -> LabelNumbers | None:
     flags = (numbers.may_count, numbers.may_miss, numbers.is_whole)
     may_count, may_miss, is_whole = (np.bincount(places, flag, len(low)) > 0 for flag in flags)
     return LabelNumbers(low, high, may_count, may_miss, is_whole)
-
-
-def _finite(attribute: str, label: str, number: object) -> float:
-    if not isinstance(number, int | float | np.number) or not isfinite(number):
-        raise InputError(f"values must give {label!r} of {attribute!r} a number, such as 1.0, not {kind_of(number)}")
-    return float(number)

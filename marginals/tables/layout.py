@@ -14,7 +14,6 @@ Header = int | None
 """The line that names the columns, from 1; None if it has to be the first."""
 
 ONE_LINE = "a line, from 1, such as 3; join the names of several lines in the file"
-"""Form of a header, for a refusal."""
 
 Lines = Sequence[tuple[int, Sequence[str]]]
 """Lines of a file as texts, each with the number at which it begins, from 1."""
@@ -134,7 +133,6 @@ def _lines_of_units(names: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
 
 
 _RULE = re.compile("[-=_:+ ]{2,}")
-"""A line drawn below a name."""
 
 _UNIT = re.compile(
     r"(?i)[(\[].*[)\]]|\{.*\}|[%‰€$£¥]|(in )?(years?|yrs?|months?|weeks?|days?|hours?|h|min(utes)?|s(ec(onds)?)?|jahre?n?"

@@ -135,7 +135,6 @@ def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
 
 
 MOST_VALUES = 2_000
-"""Most values of an attribute that are compared with each other."""
 
 _MOST_OF_ANOTHER = 50
 """Most values of another attribute that are told apart: many rare ones would make all values look different."""

@@ -79,19 +79,13 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    if path.suffix.lower() in PARQUET:
-        problem = "its Parquet footer or pages are damaged; write it again"
-    elif path.suffix.lower() in (".gz", ".zip"):
-        problem = "it is damaged or cut off, or no CSV with a header is compressed in it"
-    elif path.suffix.lower() in (".csv", ".tsv", ".txt") or not path.suffixes:
-        problem = "it must be CSV with a header, or Parquet"
-    else:
-        problem = "it is damaged, or not of the kind that its name says; a table is CSV with a header, or Parquet"
-    return InputError(f"{path.name} cannot be read as a table ({type(error).__name__}); {problem}")
+    return InputError(
+        f"{path.name} cannot be read as a table ({type(error).__name__}): it is damaged, cut off, or not of the kind that "
+        "its name says; a table is CSV with a header, or Parquet"
+    )
 
 
 _ENGINES = ("duckdb", "_duckdb", "pyspark", "py4j", "ibis", "pyarrow")
-"""Modules of the exceptions of the engines."""
 
 
 def require(library: str, extra: str, purpose: str) -> Any:

@@ -148,11 +148,8 @@ def _distinct_rows(source: Source, columns: Sequence[str], most: float) -> Disti
 
 
 ONE_ROW = ("first", "last", "random")
-"""Choices of the row of a person that is counted."""
 ANY = "any"
-"""Value of rows_per_person for a table in which rows are counted."""
 MOST_ROWS_OF_A_PERSON = 1_000_000
-"""Largest number of rows of a person."""
 
 RowsPerPerson = int | Literal["any"] | None
 """Most rows of one person; "any" number; or None if nobody has declared it."""
@@ -201,11 +198,6 @@ class Unit:
     def declared(self) -> RowsPerPerson:
         """Most rows of one person, as a release states it."""
         return 1 if self.person is not None and self.rows_per_person is None else self.rows_per_person
-
-    @property
-    def most(self) -> int:
-        """Most rows of each person that count, where `person` names them."""
-        return self.rows_per_person if isinstance(self.rows_per_person, int) else 1
 
     def check(self, used: Mapping[str, "Attribute"]) -> None:
         """Raise InputError where a column of people would be published. used: the attributes that can be."""
@@ -289,7 +281,8 @@ def _drawn(rows: DistinctRows, people: CodeArray, unit: Unit) -> CountArray:
         numbers = _mixed(numbers ^ _hashed(column, rows.values[column])[rows.codes[column]][by_content])
     numbers = _mixed(numbers + places(content[by_content]).astype(np.uint64))
     order = np.lexsort((numbers, people[by_content]))
-    chosen = by_content[order[places(people[by_content][order]) < unit.most]]
+    most = unit.rows_per_person if isinstance(unit.rows_per_person, int) else 1
+    chosen = by_content[order[places(people[by_content][order]) < most]]
     drawn: CountArray = np.bincount(chosen, minlength=len(rows)).astype(np.int64)
     return drawn
 

@@ -28,13 +28,13 @@ from marginals.keys import (
     one_of,
     setting,
 )
-from marginals.messages import did_you_mean
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
+from marginals.tables.column_levels import check_levels, with_levels
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
-from marginals.tables.files import Files, files_of, frame_of
+from marginals.tables.files import Files, check_columns, files_of, frame_of
 from marginals.tables.frames import frame_source, given_orders
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.impossible_pairs import check_pairs, confirmed_pairs
@@ -114,6 +114,7 @@ class Reading:
     numbers: Mapping[str, NumberFormat | None] = field(default_factory=dict)
     unreadable: Mapping[str, int] = field(default_factory=dict)
     spelled: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    levels: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -173,7 +174,7 @@ class Reading:
             rest,
             public=frozenset(c for c, a in columns if a.has_public_labels),
             missing_in=where_some(lacking),
-            codebook=Codebook.of(self.attributes),
+            codebook=replace(Codebook.of(self.attributes), levels=self.levels),
             ladders=self._ladders,
             naming={column: rules for column, rules in naming.items() if rules is not None},
             fitted=frozenset(c for c, a in columns if a.is_fitted),
@@ -244,10 +245,33 @@ class Reading:
 
     def present(self, rows: DistinctRows) -> dict[str, BoolArray]:
         """Return which rows have a value of each of their columns."""
-        return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
+        columns = {
+            c: codes for c, codes in rows.codes.items() if c not in self.attributes or not self.attributes[c].level_of
+        }
+        return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in columns.items()}
+
+    def with_levels(self, rows: DistinctRows) -> "tuple[Reading, DistinctRows]":
+        """Return the reading and the rows without columns that are levels of others."""
+
+        def labels(column: str) -> Values:
+            texts = self._texts(column, rows.values[column])
+            form = self.attributes[column].numbers(
+                {text for text in texts if text not in (None, MISSING)}, self.decimal
+            )
+            return [text if text is None or form is None else form.canonical(text) for text in texts]
+
+        if not any(attribute.level_of for attribute in self.attributes.values()):
+            return self, rows
+        attributes, rows, levels = with_levels(self.source.name, self.attributes, rows, self.complete(rows), labels)
+        return replace(self, attributes=attributes, levels=levels), rows
 
     def counted_out_of_core(self, memory: int, limit: int, k: int) -> Table:
         """Count in an engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
+        if name := next((name for name, attribute in self.attributes.items() if attribute.level_of), None):
+            raise InputError(
+                f"{self.source.name} has too many distinct rows to see whether {name!r} follows from another column; raise "
+                "the setting data.memory, or leave the column out"
+            )
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
@@ -362,21 +386,17 @@ class Reading:
         return attribute_ladder(naming, counts, self.k, alike, part)
 
     def _no_base_value(self, column: str, text: str) -> str:
-        attribute = self.attributes[column]
+        attribute, form = self.attributes[column], self.numbers.get(column) or NumberFormat(self.decimal)
         if attribute.dates:
             return "is no date such as 2023-11-12, 2023-11-12 14:30 or 12.11.2023, which dates need"
-        if not attribute.has_decimals:
-            if (self.numbers.get(column) or NumberFormat(self.decimal)).is_number(text):
-                return (
-                    "is not a whole number, which intervals need that are given in whole numbers; give their widths with a "
-                    "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
-                )
+        if attribute.has_decimals:
+            return f"is not a number with {form}, which intervals need; data.decimal names the sign"
+        if not form.is_number(text):
             return "is not a whole number, which intervals need"
-        if NumberFormat.of([text], self.decimal) is not None:
-            return f"is not written as most numbers of the column are, with {self.numbers[column]}"
-        if any(number_in(text, sign) is not None for sign in DECIMAL_SIGNS):
-            return f"is not a number whose decimal sign is {self.decimal!r}, as data.decimal says"
-        return "is not a number, which intervals need"
+        return (
+            "is not a whole number, which intervals need that are given in whole numbers; give their widths with a "
+            "decimal point, such as [5.0, 10.0], to bin numbers with decimals"
+        )
 
     def _place(self, column: str, text: str) -> str:
         place = self.source.place(column, text)
@@ -482,6 +502,7 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
+        check_levels(self.used)
         confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -605,6 +626,7 @@ class TableSource:
         return reading.counted_out_of_core(self.memory_in_bytes // 2, int(limit), k)
 
     def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
+        opened, rows = opened.with_levels(rows)
         reading = opened.grouping(_occurring(rows))
         table = reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
         return table if self.unit.columns or self.counts else replace(table, copies=row_multiple(rows.counts))
@@ -631,9 +653,10 @@ class TableSource:
         if self.person is not None:
             chosen = complete.copy()
             chosen[complete] = kept_of_each(every.taken(complete.astype(np.int64)), self.unit, opened.name) > 0
+        reading, every = reading.with_levels(every)
         rows = every.taken(chosen.astype(np.int64))
         domain, codes, _, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
-        roles = {column: attribute.role for column, attribute in self.attributes.items()}
+        roles = {column: attribute.role for column, attribute in self.attributes.items() if not attribute.level_of}
         missing = int((~complete).sum())
         keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
@@ -668,7 +691,7 @@ class TableSource:
             source = files = self.files()
             # Where a column is lacking, the whole first line may be a record.
             refuse_record(files, self.used if {*needed} <= {*files.columns} else files.columns, self.missing)
-        check_columns(source, needed)
+        check_columns(source.name, source.columns, needed)
         if self.counts is None and self.person is None:
             column = likely_counts(source)
             if column is not None and column not in self.used:
@@ -745,19 +768,6 @@ def _source(origin: object, attributes: object, missing: object, settings: Mappi
 
 
 _ROWS = 10_000
-"""Number of rows that are looked at."""
-
-
-def check_columns(source: Source, needed: Sequence[str]) -> None:
-    """Raise InputError for a source that lacks a column, or has it twice."""
-    columns = list(source.columns)
-    for column in needed:
-        if column not in columns:
-            # The columns are not listed: without a header they are the values of a row.
-            suggestion = did_you_mean(column, columns) or f"it has {len(columns)} others"
-            raise InputError(f"{source.name} has no column {column!r}; {suggestion}")
-        if columns.count(column) > 1:
-            raise InputError(f"{source.name} has two columns of the name {column!r}")
 
 
 def refuse_record(files: Files, columns: Iterable[str], missing: Collection[str]) -> None:

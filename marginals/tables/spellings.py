@@ -82,14 +82,15 @@ def says_nothing(text: str) -> bool:
 
 
 def _is_nothing(text: str) -> bool:
-    plain = _BETWEEN_WORDS.sub("_", _without_accents(text)).strip("_")
+    plain = _BETWEEN_WORDS.sub("_", without_accents(text)).strip("_")
     return plain in _nothing() or _CODES.sub("", plain) in _nothing()
 
 
 _BETWEEN_WORDS, _CODES = re.compile(r"\W+|_+"), re.compile(r"^(?:[0-9]+_)+|(?:_[0-9]+)+$")
 
 
-def _without_accents(text: str) -> str:
+def without_accents(text: str) -> str:
+    """Return a text in lower case, with the Latin letter that each letter with an accent is written as or looks like."""
     if text.isascii():
         return text.casefold()
     decomposed = unicodedata.normalize("NFKD", text.casefold())
@@ -98,7 +99,7 @@ def _without_accents(text: str) -> str:
 
 @cache
 def _nothing() -> frozenset[str]:
-    return frozenset(map(_without_accents, sections()["nothing"]["words"].split()))
+    return frozenset(map(without_accents, sections()["nothing"]["words"].split()))
 
 
 def nothing_among(texts: Collection[str]) -> frozenset[str]:

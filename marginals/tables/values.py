@@ -152,7 +152,6 @@ class NumberFormat:
 
 
 _format = cache(NumberFormat)
-"""A format with its pattern, compiled once."""
 
 
 @lru_cache(maxsize=1 << 17)
@@ -230,7 +229,6 @@ def base_text(text: str, decimal: str = ".") -> str:
 
 
 _MOST_COUNTED = 10**12
-"""Limit above the counts of all tables."""
 
 
 def count_in(text: str, decimal: str = "") -> int | None:
@@ -324,7 +322,6 @@ def looks_like_a_date(text: str) -> bool:
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
 """Units to which dates can be cut. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
 _MOST_DAYS = 100_000
-"""Most days that are filled up with those that do not occur."""
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)
 _ENDS_IN_EITHER_ORDER = re.compile(r"([0-9]{1,2})([/-])([0-9]{1,2})\2([0-9]{4})(.*)", re.DOTALL)

@@ -17,22 +17,15 @@ from xml.parsers import expat
 from marginals.errors import InputError
 
 MOST_UNPACKED = 512 << 20
-"""Most bytes of all parts of a workbook."""
 
 MOST_TEXT = 256 << 20
-"""Most characters of all cells and of all shared strings."""
-
-MOST_STRINGS = 3_000_000
-"""Most shared strings."""
 
 MOST_CELLS = 10_000_000
 """Most cells of the rectangle around the content of a sheet, and of all cells with content."""
 
 MOST_STYLES = 16 << 20
-"""Most bytes of the styles that are searched."""
 
 _MOST_ELEMENTS = 200_000
-"""Most elements of parts that are no rows and no strings."""
 
 _LONGEST_TAG = 1 << 20
 _PIECE = 1 << 16
@@ -67,12 +60,14 @@ def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
         }
     except _RefusedError as error:
         raise InputError(f"{name} {error}; {_AS_CSV}") from None
-    except (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError) as error:
-        raise _unreadable(name, error) from None
     except BaseException as error:
-        if type(error).__name__ == "PanicException":  # of the library, which is written in Rust
-            raise _unreadable(name, error) from None
-        raise
+        damaged = (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError)
+        if not isinstance(error, damaged) and type(error).__name__ != "PanicException":  # of the library's Rust
+            raise
+        raise InputError(
+            f"{name} has a part that is no XML of a spreadsheet, or lacks one ({type(error).__name__}); save it again with "
+            f"a spreadsheet program, or {_AS_CSV}"
+        ) from None
 
 
 def indents_cells(path: Path) -> bool:
@@ -80,13 +75,6 @@ def indents_cells(path: Path) -> bool:
     with zipfile.ZipFile(path) as archive:
         styles = [part for part in archive.namelist() if part.lower().endswith("styles.xml")]
         return any(_INDENT.search(archive.open(part).read(MOST_STYLES)) for part in styles)
-
-
-def _unreadable(name: str, error: BaseException) -> InputError:
-    return InputError(
-        f"{name} has a part that is no XML of a spreadsheet, or lacks one ({type(error).__name__}); save it again with a "
-        f"spreadsheet program, or {_AS_CSV}"
-    )
 
 
 def _value(cell: object, pool: dict[str, str]) -> object:
@@ -166,7 +154,7 @@ class _Counts:
                 self._listens = True
             case "si":
                 self._string_lengths.append(0)
-                _bound(len(self._string_lengths), MOST_STRINGS, "shared strings")
+                _bound(len(self._string_lengths), MOST_CELLS, "shared strings")
             case "f" | "is" | "r":
                 pass
             case _:

@@ -154,6 +154,3 @@ def _harmless(text: str) -> str:
     """Put an apostrophe before a label that a spreadsheet would take for a formula."""
     is_formula = text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and number_in(text) is None
     return f"'{text}" if is_formula else text
-
-
-ROUTES = (("GET", "/explore", show), ("GET", "/explore/table.csv", download))

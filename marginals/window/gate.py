@@ -34,10 +34,7 @@ _NOBODY = "The window belongs to whoever opened it. Use the address that margina
 
 @dataclass(frozen=True)
 class Gate:
-    """Secrets that a request must show to be answered.
-
-    token: in the address that the browser is sent to. place: the beginning of all addresses, of 128 bits.
-    """
+    """Secrets of a window: the token of its first address, and the random place where all addresses begin."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)

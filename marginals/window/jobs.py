@@ -28,7 +28,6 @@ _ROOT = Path(__file__).parents[2]
 """Folder of this program, installed or not; the folder of a project is no place for modules."""
 
 SEARCH = "search"
-"""The kind of job that looks for a release."""
 
 _PATIENCE = 5.0
 """Seconds that a process has to end in order after it was asked to."""

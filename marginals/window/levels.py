@@ -15,12 +15,11 @@ from marginals.files import csv_text
 from marginals.names import level_names, number_of
 from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.values import POINT, number_text
-from marginals.window.project import attribute_in, put
+from marginals.window.project import put, section
 from marginals.window.window import Window
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _MOST_NAMED = 300
-"""Values of a level that a page lists, and puts into groups."""
 
 
 def show(window: Window, request: Request) -> Response:
@@ -101,12 +100,13 @@ def _write(window: Window, request: Request, name: str, rows: list[list[str]], l
     path = path_now or next(path for path in free if not window.project.inside(path).exists())
 
     def change(document: tomlkit.TOMLDocument) -> None:
-        attribute_toml = attribute_in(document, name)
+        attribute_toml = section(document, "attributes", name)
         for key in ("intervals", "start", "prefixes", "dates", "ladder"):
             attribute_toml.pop(key, None)
         put(attribute_toml, "hierarchy", path)
 
-    return window.edit(request, change, _address(name, level), {path: csv_text(rows, ";").encode()}, sentence)
+    address = f"/levels?{urlencode({'attribute': name, 'level': level})}"
+    return window.edit(request, change, address, {path: csv_text(rows, ";").encode()}, sentence)
 
 
 def _hierarchy(window: Window, name: str) -> Hierarchy:
@@ -116,10 +116,6 @@ def _hierarchy(window: Window, name: str) -> Hierarchy:
     if name not in counted.value.domain.attributes:
         raise InputError("there is no such attribute among those that are published")
     return counted.value.domain.hierarchy(name)
-
-
-def _address(name: str, level: int) -> str:
-    return f"/levels?{urlencode({'attribute': name, 'level': level})}"
 
 
 def _band(value: Decimal | None, cuts: list[Decimal]) -> str:
@@ -135,10 +131,3 @@ def _band(value: Decimal | None, cuts: list[Decimal]) -> str:
     if any(number % 1 for number in (value, *cuts)):
         return f"{number_text(low)}-<{number_text(high)}"
     return number_text(low) if high - low == 1 else f"{number_text(low)}-{number_text(high - 1)}"
-
-
-ROUTES = (
-    ("GET", "/levels", show),
-    ("POST", "/levels/cuts", save_cuts),
-    ("POST", "/levels/group", save_group),
-)

@@ -167,7 +167,7 @@ def save_harm(window: Window, request: Request) -> Response:
         else:
             drop(column, "harmless")
         put(column, "confirmed", bool(harmless) or None)
-        put(column, "at_most", {label: _number(bound) for label, bound in most.items()})
+        put(column, "at_most", {label: int(n) if n.denominator == 1 else float(n) for label, n in most.items()})
 
     return window.edit(request, change, "/policy", sentence=f"What harms in {name} is written.")
 
@@ -177,10 +177,6 @@ def _percent(label: str, text: str) -> Fraction:
     if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]{1,4})?", number) or not is_percent(Fraction(number)):
         raise InputError("a bound is a percentage above 0 and below 100, such as 20, or empty").about(f"most:{label}")
     return Fraction(number)
-
-
-def _number(bound: Fraction) -> int | float:
-    return int(bound) if bound.denominator == 1 else float(bound)
 
 
 def _put_diversity(privacy: Any, of_each: Mapping[str, str]) -> None:
@@ -264,13 +260,3 @@ def _count(form: Mapping[str, str], key: str) -> int | None:
     if not text.isdecimal() or len(text) > 9 or int(text) < 1:
         raise InputError(f"{key} is a whole number of at least 1, such as 10, or empty").about(key)
     return int(text)
-
-
-ROUTES = (
-    ("GET", "/policy", show),
-    ("POST", "/policy", save),
-    ("POST", "/policy/choice", save_choice),
-    ("POST", "/policy/harm", save_harm),
-    ("POST", "/policy/preset", save_preset),
-    ("POST", "/policy/wanted", save_wanted),
-)

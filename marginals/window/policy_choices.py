@@ -52,10 +52,7 @@ class PolicyChoice(NamedTuple):
         return {"k_link": self.k, preset.of_all: self.k, preset.of_cells: self.least_cell}
 
     def diversities(self, present: Mapping[str, object], sensitive: Sequence[str]) -> dict[str, str]:
-        """Return a demand for each sensitive column, but for those with a list by level.
-
-        present: the demands now; one that somebody typed stays.
-        """
+        """Return a demand for each sensitive column without a list by level; a typed one that is present stays."""
         texts = {name: now for name in sensitive if isinstance(now := present.get(name, self.key) or self.key, str)}
         return {name: self.key if now in _PROPOSALS else now for name, now in texts.items()}
 
@@ -65,7 +62,6 @@ CHOICES = (
     PolicyChoice("research", "Research file", "For researchers who have signed not to identify anybody.", 5, 2),
     PolicyChoice("strict", "Strict", "For a public file about something that would do much harm.", 20, 11),
 )
-"""The choices, by the use of a release."""
 
 
 _MOST_VALUES = 12
@@ -73,10 +69,7 @@ _MOST_VALUES = 12
 
 
 class HarmOfColumn(NamedTuple):
-    """The harm of a sensitive column. values: of few, each with the share of all rows in words.
-
-    harmful: values that harm. at_most: typed bounds. waiting: values that look harmless, until somebody answers.
-    """
+    """The harm of a sensitive column. values: few, with their shares. waiting: those that look harmless."""
 
     name: str
     values: tuple[tuple[str, str], ...]
@@ -104,10 +97,9 @@ Share = tuple[float, str]
 
 
 def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> list[Share]:
-    """Return the costs of demands in a table: groups, cells and classes that must merge or stay out, each at base values.
+    """Return the costs of demands in a table: base values of one or two columns that must merge or stay out.
 
-    Groups are the combinations that occur of one or two nonsensitive columns, cells those of a sensitive column with one
-    other. demands: a diversity for each sensitive column. Without a count there is no cost.
+    least_cell: of a sensitive column with one other. demands: a diversity for each sensitive column.
     """
     try:
         return [] if table is None else _costs(table, k, least_cell, demands)

@@ -35,10 +35,9 @@ _WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
 
 @dataclass(frozen=True)
 class Project:
-    """A folder with what is worked on: a config, a table that has none yet, or a release alone.
+    """A folder with a config, with a table that has none yet, or with a release alone.
 
-    folder: resolved. config: where the config is, or will be; None for a release alone. table: the table of a config that is
-    to be written. release: a release to explore, without its table.
+    folder: resolved. config: where it is, or will be. table: that of a config that is to be written.
     """
 
     folder: Path
@@ -55,10 +54,7 @@ class Project:
 
     @classmethod
     def at(cls, path: Path) -> "Project":
-        """Return the project of a path: a table, a config, a release, or the folder of a config.
-
-        Raises InputError for anything else.
-        """
+        """Return the project of a table, a config, a release or the folder of a config. Raises InputError for others."""
         if not path.exists():
             raise InputError(f"there is no {path}; name a table, a release.toml or a release")
         place = path.resolve()
@@ -107,10 +103,7 @@ class Project:
 
     @property
     def private(self) -> Path:
-        """The window's own folder, which its owner alone may enter; made when missing.
-
-        Raises InputError if something else has its name, such as a link to another folder.
-        """
+        """The window's own folder, for its owner alone; made when missing. Raises InputError if it is a link."""
         folder = self.folder / NOTES
         if folder.is_symlink():
             raise InputError(f"{NOTES} leads out of the project's folder, and the window stays in it; remove the link")
@@ -123,12 +116,9 @@ class Project:
         return folder
 
     def held(self) -> AbstractContextManager[None]:
-        """Return a context in which no other window has the project. Raises InputError if one has.
-
-        A release alone is only read, by as many as want to.
-        """
+        """Return a context in which no other window has the project. Raises InputError if one has."""
         if self.config is None:
-            return nullcontext()
+            return nullcontext()  # a release alone is only read
         return held(self.private / "lock", f"another window is open on {self.folder}; use that one, or stop it first")
 
 
@@ -175,7 +165,6 @@ def _is_within(folder: Path, file: Path) -> bool:
 
 
 Change = Callable[[tomlkit.TOMLDocument], None]
-"""A change of a parsed config."""
 
 _MOST_BASES = 50
 """Texts of a config that pages were made of, at most."""
@@ -201,10 +190,7 @@ def changed_since(project: Project, config: Config, release: str) -> list[str]:
 
 
 class OlderVersionError(InputError):
-    """An edit was based on another version of the config than stands there now.
-
-    both: the keys that both edits change, with the value of this one and that of the other.
-    """
+    """An edit was based on an older version of the config. both: keys that both edits change, with both values."""
 
     def __init__(self, both: Mapping[str, tuple[object, object]] | None = None) -> None:
         super().__init__("the config was changed since this page was loaded, so nothing was written")
@@ -364,14 +350,6 @@ def section(document: Any, *names: str) -> Any:
         if not isinstance(inner, Mapping):
             raise InputError(f"{name} is no section of the config")
     return inner
-
-
-def attribute_in(document: Any, name: str) -> Any:
-    """The section of an attribute that a config has. Raises InputError where it has none of this name."""
-    attributes = section(document, "attributes")
-    if name not in attributes:
-        raise InputError("there is no such attribute in the config")
-    return attributes[name]
 
 
 def sensitive_in(document: Mapping[str, object]) -> list[str]:

@@ -1,11 +1,11 @@
 """Publish: what to look at before, the release itself, signed if wanted, its report, and what attackers can conclude."""
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import quote
 
 import tomlkit
@@ -20,7 +20,7 @@ from marginals.files import PRIVATE, replace_file
 from marginals.names import number_of
 from marginals.say.decision import approval_lines, decision_words, verdict_line
 from marginals.say.sentences import by_readers, sentences_of
-from marginals.say.table import dropped_lines, left_out_lines, whose_lines
+from marginals.say.table import dropped_lines, left_out_lines, unit_in_words, whose_lines
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from marginals.window.candidates import Candidate
@@ -47,10 +47,7 @@ _TITLE = "What was looked at before a release was published"
 
 
 class OpenPoint(NamedTuple):
-    """Sentence on a point that is worth a second look. page, link: where it is changed.
-
-    is_must: true if nothing is published before it is settled. is_usual: true of most tables.
-    """
+    """Sentence on a point to settle before publishing (is_must), or to look at again. page, link: where it is changed."""
 
     sentence: str
     page: str = ""
@@ -72,7 +69,7 @@ def show(window: Window, request: Request) -> Response:
         counted=window.counting.table(),
         imprint=config.imprint,
         points=_open_points(window, candidate),
-        whose=_unit(config.source.unit.columns, config.source.rows_per_person),
+        whose=unit_in_words(config.source.unit.declared),
         looked=LOOKED,
         found=candidate,
         decision=None if candidate is None or candidate.decision is None else decision_words(candidate.decision),
@@ -93,8 +90,8 @@ def _open_points(window: Window, candidate: Candidate | None) -> list[OpenPoint]
     config, table, points = window.config(), window.counting.table().value, list[OpenPoint]()
     if candidate is None:
         sentence = f"Nothing was searched under {window.file.path.name} as it is now, so nothing can be looked at."
-        if (candidates := window.candidates.all()) and (changes := window.candidates.changes(candidates[-1])):
-            sentence += f" Changed since candidate {candidates[-1].number}: {', '.join(changes)}."
+        if (latest := window.candidates.latest) and (changes := window.candidates.changes(latest)):
+            sentence += f" Changed since the last search: {', '.join(changes)}."
         points.append(OpenPoint(sentence, "/search", "Search", is_must=True))
     if ledgers := ", ".join(sorted(file.parent.name for file in window.project.folder.glob("*/head.json"))):
         sentence = f"Beside a ledger ({ledgers}) other tables would be published than this page can show: {_LEDGER}."
@@ -122,18 +119,8 @@ def _points_of_rows(table: Table, least: int | None, source: TableSource) -> Ite
     elif table.copies > 1:
         yield OpenPoint(" ".join(whose_lines(table)), "/table", "Say whose rows these are")
     elif source.unit.declared is None:
-        yield OpenPoint(_unit(people, source.rows_per_person), "/table", "Say whose rows these are")
-
-
-def _unit(people: Sequence[str], most: Any) -> str:
-    if people:
-        rows_counted = f"at most {number_of(most, 'row')}" if isinstance(most, int) else "one row"
-        return f"People, told apart by {' and '.join(people)}; {rows_counted} of each count."
-    if most == "any":
-        return "Rows; a person may have several."
-    if isinstance(most, int):
-        return "Each row is a person." if most == 1 else f"Rows, of which a person has at most {most:,}."
-    return "Nobody has said whose rows these are; no column looks as if people had several rows."
+        unsaid = "Nobody has said whose rows these are; no column looks as if people had several rows."
+        yield OpenPoint(unsaid, "/table", "Say whose rows these are")
 
 
 def publish(window: Window, request: Request) -> Response:
@@ -176,15 +163,14 @@ def publish(window: Window, request: Request) -> Response:
         write_keys(folder / sign, reads=config.reads)
         keep = "keep it to yourself, and keep a copy"
         window.say(f"{sign} signs your releases: {keep}. {_PUBLIC} is for your readers.")
-    window.candidates.publish(candidate, candidate.identity, out, sign)
+    window.candidates.publish(candidate, out, sign)
     name = config.path.name
     lines = [f"{_TITLE}: {out}, from {name}, {date.today()}", *approval_lines(approval, out), "Open:"]
     content = "\n".join([*lines, *(f"[ ] {point.sentence}" for point in points), ""])
     replace_file(place, content.encode(), PRIVATE)  # for the steward alone: it names columns, and counts of the table
     command = ["marginals", "publish", name, "--out", out, *(["--sign", sign] if sign else [])]
-    written = (
-        f"The release is written to the folder {out}, as you looked at it: {number_of(len(candidate.tables), 'table')}."
-    )
+    tables = number_of(len(candidate.decision.tables), "table")
+    written = f"The release is written to the folder {out}, as you looked at it: {tables}."
     window.say(f"{written} {verdict_line(candidate.decision)}", shlex.join(command))
     return _begun(window, "verify", out)
 
@@ -226,11 +212,3 @@ def _folder_name(window: Window, name: str) -> str:
     if place.parent != window.project.folder or name.startswith((".", "-")) or Path(name).name != name:
         raise InputError("name a folder in that of the project, such as release")
     return name
-
-
-ROUTES = (
-    ("GET", "/publish", show),
-    ("POST", "/publish", publish),
-    ("POST", "/publish/<any(verify, attack):kind>", examine),
-    ("GET", "/publish/<name>/<page>", report),
-)

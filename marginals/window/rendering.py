@@ -1,7 +1,6 @@
 """Pages of the window: filled templates, and forms that keep what was typed."""
 
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -19,23 +18,20 @@ TIMES = " \N{MULTIPLICATION SIGN} "
 """The sign between attributes of one table."""
 
 
-@cache
 def style_sheet() -> bytes:
     """Return the style of reports, and of the window."""
     return rendered("style.css")
 
 
-@cache
 def script() -> bytes:
     """Return the script, without which pages work as well."""
     return files("marginals.window.templates").joinpath("window.js").read_bytes()
 
 
 class Form(NamedTuple):
-    """A form as a page shows it: with the values of the page, or with the texts of a form that was refused.
+    """A form as a page shows it: with the values of the page, or with what was typed into one that was refused.
 
-    version: of the config that it is based on. typed: the texts of each field, as a browser sends them, without boxes that
-    are not ticked; None: nothing was refused. field, sentence: the field that is wrong, if there is one, and why.
+    version: of the config. typed: texts as a browser sends them. field, sentence: the wrong field, and why.
     """
 
     version: str

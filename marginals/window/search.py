@@ -1,18 +1,17 @@
-"""Search: looks for releases in the background, keeps results side by side, and shows the obstacles."""
+"""Search: looks for a release in the background, and shows what was found and the obstacles."""
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
-import tomlkit
 from werkzeug.wrappers import Request, Response
 
 from marginals.bundle.content import REPORT
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
 from marginals.pairs import pairs_shown
-from marginals.say.decision import decision_lines, useful_line
+from marginals.say.decision import useful_line
 from marginals.steward import AS_THE_REST
-from marginals.window.candidates import Candidate
 from marginals.window.jobs import SEARCH, Job
 from marginals.window.policy import QUESTIONS
 from marginals.window.project import NOTES
@@ -22,20 +21,19 @@ from marginals.window.window import Window
 
 def show(window: Window, _request: Request) -> Response:
     """Return the page."""
-    candidates, settings, config = window.candidates.all(), window.file.plain, window.config()
-    current, wishes, job = window.candidates.current(), config.policy.analyses, window.jobs.latest(SEARCH)
+    config, candidate, job = window.config(), window.candidates.current(), window.jobs.latest(SEARCH)
+    wishes, failed = config.policy.analyses, job.answer if job is not None and job.state == "failed" else {}
     pairs = [wish.attributes for wish in wishes if len(wish.attributes) == 2 and wish.weight > AS_THE_REST]
-    decision = current and current.decision
+    decision = candidate and candidate.decision
     kinds = pairs_shown(decision.content.collection).kinds if decision else None
     questions = [(*pair, _state_of(pair, job, kinds)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
         job=job,
-        candidates=[(c, window.candidates.changes(c), _obstacles(c), _lines(c)) for c in reversed(candidates)],
-        found=current,
+        decision=decision,
         useful=useful_line(decision) if decision else "",
-        failed=candidates[-1] if candidates and candidates[-1].error and candidates[-1].fits(settings) else None,
+        obstacles=_obstacles(candidate.answer if candidate else failed),
         names=list(config.source.used),
         questions=[*questions, *[("", "", "")] * max(QUESTIONS - len(questions), 1)],
         others=[TIMES.join(wish.attributes) for wish in wishes if wish.attributes not in pairs],
@@ -53,14 +51,9 @@ def _state_of(pair: tuple[str, ...], job: Job | None, kinds: Mapping[tuple[str, 
     return "" if kinds is None else kinds.get((pair[0], pair[1]), "unpublished")
 
 
-def _lines(candidate: Candidate) -> list[str]:
-    decision = candidate.decision
-    return [*decision_lines(decision, f"Candidate {candidate.number}")] if decision else []
-
-
-def _obstacles(candidate: Candidate) -> list[tuple[str, str, str]]:
+def _obstacles(answer: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return obstacles in sentences, each with the page where it can be moved and the text of the link, if there is one."""
-    answer, remedies = candidate.answer, candidate.answer.get("remedies", {})
+    key = answer.get("key", "")
     obstacles = [
         (f"Nothing is published of {name}: {reason}", f"/levels?{urlencode({'attribute': name})}", f"Levels of {name}")
         for name, reason in answer.get("unpublished", {}).items()
@@ -68,9 +61,10 @@ def _obstacles(candidate: Candidate) -> list[tuple[str, str, str]]:
     for reason, moves in list((answer.get("binding") or {}).items())[:4]:
         refused = "move that would tell more was" if moves == 1 else "moves that would tell more were"
         obstacles.append((f"{moves:,} {refused} refused at the end: {reason}", "", ""))
-    if candidate.error:
-        place = ("/policy", "Choose a policy") if "diversity" in remedies else ("/table/text", "Edit the config")
-        obstacles.append((candidate.error, *(place if remedies else ("", ""))))
+    if key:
+        is_diversity = key.startswith("privacy.diversity")
+        place = ("/policy", "Choose a policy") if is_diversity else ("/table/text", "Edit the config")
+        obstacles.append((answer["error"], *place))
     for table in answer.get("wanted", []):
         if table.get("obstacle"):
             obstacles.append((f"{TIMES.join(table['attributes'])} is wanted: {table['obstacle']}", "", ""))
@@ -83,29 +77,9 @@ def start(window: Window, _request: Request) -> Response:
     return window.back("/search")
 
 
-def take(window: Window, request: Request, number: int) -> Response:
-    """Make a candidate's config the config, which keeps its imprint."""
-    candidate = next((candidate for candidate in window.candidates.all() if candidate.number == number), None)
-    if candidate is None:
-        raise InputError("there is no such candidate any more")
-    document = tomlkit.parse(candidate.text)
-    document.pop("release", None)
-    if (imprint := window.file.document.get("release")) is not None:
-        document["release"] = imprint
-    written = window.file.replace(request.form.get("version", ""), tomlkit.dumps(document))
-    window.tell(written, f"The config of candidate {number} is the config now.")
-    return window.back("/search")
-
-
-def report(window: Window, _request: Request, number: int, page: str) -> Response:
-    """A candidate's report, or its page for the steward."""
-    folder = f"{NOTES}/candidate-{number}"
+def report(window: Window, _request: Request, page: str) -> Response:
+    """The report of what was found, or its page for the steward. Raises InputError if nothing was found."""
+    if (candidate := window.candidates.latest) is None:
+        raise InputError("there is no such page")
+    folder = f"{NOTES}/{candidate.folder.name}"
     return window.own_page({"report": f"{folder}/release/{REPORT}", "steward": f"{folder}/release-steward.html"}, page)
-
-
-ROUTES = (
-    ("GET", "/search", show),
-    ("POST", "/search", start),
-    ("POST", "/search/<int:number>/take", take),
-    ("GET", "/search/<int:number>/<page>", report),
-)

@@ -27,13 +27,40 @@ Answer = Callable[..., Response]
 
 Routes = tuple[tuple[str, str, Answer], ...]
 
-_STEWARD_ROUTES: Routes = (*table.ROUTES, *levels.ROUTES, *policy.ROUTES, *search.ROUTES, *publish.ROUTES)
-_OF_STEWARDS = {answer for _, _, answer in _STEWARD_ROUTES}
+ROUTES: Routes = (
+    ("GET", "/table", table.show),
+    ("POST", "/table/begin", table.begin),
+    ("POST", "/table/roles", table.save_roles),
+    ("POST", "/table/move", table.save_roles),
+    ("POST", "/table/answer", table.answer),
+    ("POST", "/table/confirm", table.confirm),
+    ("POST", "/table/unit", table.save_unit),
+    ("GET", "/table/text", table.show_text),
+    ("POST", "/table/text", table.save_text),
+    ("GET", "/levels", levels.show),
+    ("POST", "/levels/cuts", levels.save_cuts),
+    ("POST", "/levels/group", levels.save_group),
+    ("GET", "/policy", policy.show),
+    ("POST", "/policy", policy.save),
+    ("POST", "/policy/choice", policy.save_choice),
+    ("POST", "/policy/harm", policy.save_harm),
+    ("POST", "/policy/preset", policy.save_preset),
+    ("POST", "/policy/wanted", policy.save_wanted),
+    ("GET", "/search", search.show),
+    ("POST", "/search", search.start),
+    ("GET", "/search/<page>", search.report),
+    ("GET", "/publish", publish.show),
+    ("POST", "/publish", publish.publish),
+    ("POST", "/publish/<any(verify, attack):kind>", publish.examine),
+    ("GET", "/publish/<name>/<page>", publish.report),
+    ("GET", "/explore", explore.show),
+    ("GET", "/explore/table.csv", explore.download),
+)
+"""Method, address, and what answers it."""
+
+_OF_STEWARDS = {answer for _, path, answer in ROUTES if not path.startswith("/explore")}
 _AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)
 """Pages that need a config that can be read."""
-
-ROUTES: Routes = (*_STEWARD_ROUTES, *explore.ROUTES)
-"""Method, address, and what answers it."""
 
 
 class Application:
@@ -174,10 +201,7 @@ class _Server(ThreadedWSGIServer):
 
 
 def serve(project: Project, announce: Callable[[str], None]) -> None:
-    """Serve a window on a project, at a free port and in a browser, until its button or a signal stops it.
-
-    announce: called with the address once it can be asked. Raises InputError if another window has the project.
-    """
+    """Serve a window at a free port and in a browser until it is stopped. Raises InputError if another one is open."""
     with project.held():
         server: BaseWSGIServer = _Server("127.0.0.1", 0, _refuse, _QuietHandler)
         gate = Gate(server.server_port)
@@ -205,10 +229,7 @@ def _refuse(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 -
 
 @contextlib.contextmanager
 def _browser_open(project: Project, address: str) -> Iterator[None]:
-    """Open a browser by a page that only its owner may read, because everybody can see the command line of a browser.
-
-    The page is there while this lasts. For a release alone it is in the folder for temporary files.
-    """
+    """Open a browser by a page for its owner alone, because everybody can see the command line of a browser."""
     folder = tempfile.TemporaryDirectory() if project.config is None else contextlib.nullcontext(project.private)
     with folder as place:
         page = Path(place) / _PAGE

@@ -174,16 +174,3 @@ def save_text(window: Window, request: Request) -> Response:
         return show_text(window, request)
     window.tell(written, "The config is written.")
     return window.back("/table")
-
-
-ROUTES = (
-    ("GET", "/table", show),
-    ("POST", "/table/begin", begin),
-    ("POST", "/table/roles", save_roles),
-    ("POST", "/table/move", save_roles),
-    ("POST", "/table/answer", answer),
-    ("POST", "/table/confirm", confirm),
-    ("POST", "/table/unit", save_unit),
-    ("GET", "/table/text", show_text),
-    ("POST", "/table/text", save_text),
-)

@@ -20,9 +20,9 @@ from marginals.files import PRIVATE, replace_file
 from marginals.tables.attribute import Codebook, Role
 from marginals.tables.files import files_at, frame_of
 from marginals.tables.table import Table
-from marginals.window.candidates import Candidates
+from marginals.window.candidates import Candidates, searched_by
 from marginals.window.gate import REPORT_POLICY, Gate
-from marginals.window.jobs import JobList
+from marginals.window.jobs import SEARCH, JobList
 from marginals.window.project import Change, ConfigFile, OlderVersionError, Project, changed_since, releases_in
 from marginals.window.rendering import Form, rendered
 from models.errors import MarginalsError
@@ -52,10 +52,7 @@ _FEW_VALUES = 8
 
 
 class ColumnCounts(NamedTuple):
-    """A column of the table: rows without a value, how many values there are, and how many of them are rare.
-
-    values: the most frequent ones of few, in words, none of which is rare.
-    """
+    """Rows without a value, distinct and rare values of a column; values: few frequent ones in words, none rare."""
 
     missing: int
     distinct: int
@@ -150,7 +147,6 @@ def sensitive_of(config: Config) -> list[str]:
 
 
 def _undemanded(config: Config) -> dict[str, list[str]]:
-    """Return sensitive columns without a demand: `silent`, or on purpose `exposed`."""
     sensitive = sensitive_of(config)
     silent = [*config.policy.silent_on(sensitive)]
     return {"silent": silent, "exposed": [name for name in config.policy.undemanded(sensitive) if name not in silent]}
@@ -165,7 +161,6 @@ STEPS = (
 """The screens in the order of work."""
 
 BEHIND = (("levels", "Levels"), ("explore", "Explore"))
-"""Further pages."""
 
 
 class Window:
@@ -178,6 +173,7 @@ class Window:
         self._messages: deque[dict[str, Any]] = deque(maxlen=8)
         self.done: deque[str] = deque(maxlen=200)
         self._refused: dict[str, Form] = {}
+        self._searching = threading.Lock()
         if project.config is not None:
             self.file = ConfigFile(project, project.config)
             self.counting = Counting(self.file)
@@ -257,23 +253,24 @@ class Window:
         """Return the state of each step by its key: done, open, or stale, as something has changed since it was done."""
         settings, chosen = self.file.plain, self.project.private / "chosen"
         is_chosen = chosen.is_file() and chosen.read_text() == _digest(settings.get("privacy"))
-        written, candidates, policy = releases_in(self.project), self.candidates.all(), config.policy
-        fits = any(candidate.fits(settings) and not candidate.error for candidate in candidates)
+        written, candidate, policy = releases_in(self.project), self.candidates.latest, config.policy
+        fits = candidate is not None and searched_by(candidate.settings) == searched_by(settings)
         has_demand = policy.diversity or any(map(policy.least, ("k_link", "k_combinatorial", "min_cell")))
         is_ready = is_chosen and has_demand and not policy.silent_on(sensitive_of(config))
         changed = written and changed_since(self.project, config, written[0])
         return {
             "table": "open" if config.unconfirmed else "done",
             "policy": "done" if is_ready else "open",
-            "search": "done" if fits else "stale" if candidates else "open",
+            "search": "open" if candidate is None else "done" if fits else "stale",
             "publish": "open" if not written else "stale" if changed else "done",
         }
 
     def search(self) -> None:
         """Begin to search under the config as it is. Raises InputError if a search is at work."""
-        if (running := self.jobs.latest("search")) is not None and running.runs:
-            raise InputError("a search is at work; stop it, or wait until it is done")
-        job = self.candidates.search()
+        with self._searching:
+            if (running := self.jobs.latest(SEARCH)) is not None and running.runs:
+                raise InputError("a search is at work; stop it, or wait until it is done")
+            job = self.candidates.search()
         self.say("The search is at work.", job.command)
         job.done.wait(0.3)
 
@@ -287,10 +284,7 @@ class Window:
         replace_file(self.project.private / "chosen", _digest(self.file.plain.get("privacy")).encode(), PRIVATE)
 
     def refuse(self, request: Request, sentence: str, back: str, error: MarginalsError | None = None) -> Response:
-        """Go back to the page of a form, which says why it was refused and still holds what was typed.
-
-        error: the reason, which may name a field; the sentence stands there too.
-        """
+        """Go back to the page of a form, with what was typed, and the reason at the field that an error names."""
         self._refused = {request.path: Form.refused(request.form.to_dict(flat=False), error, sentence)}
         self.say(sentence, is_problem=True)
         return self.back(back)
@@ -324,8 +318,8 @@ class Window:
     def conflict(self, request: Request, error: OlderVersionError) -> Response:
         """Return a page that says that another edit came first, with the config as it is now and the text that was typed."""
         step, text = request.path.strip("/").partition("/")[0], request.form.get("text", "")
-        content = {"now": self.file.text, "text": text, "back": f"/{step}", "last": [*self.done][-1:]}
-        return self.page("conflict.html", "", 409, **content, both=error.both)
+        last, now = [*self.done][-1:], self.file.text
+        return self.page("conflict.html", "", 409, now=now, text=text, back=f"/{step}", last=last, both=error.both)
 
 
 def _digest(settings: object) -> str:

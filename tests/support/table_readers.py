@@ -55,7 +55,6 @@ LIMITS = {
     "MOST_UNPACKED": workbook,
     "MOST_CELLS": workbook,
     "MOST_TEXT": workbook,
-    "MOST_STRINGS": workbook,
 }
 """Sizes from which files are read otherwise or refused, with the modules that hold them."""
 

@@ -23,7 +23,7 @@ from checks.attacks.guesses import (
     shares_of_classes,
     surest_right,
 )
-from checks.attacks.knowledge import CertainCells, Knowledge, certain_cells, published_counts, reconstruction
+from checks.attacks.knowledge import CertainCells, Knowledge, certain_cells, published_counts
 from filled_tables import apart, filled, of_rows, published
 from label_oracles import SMALL, LabelledTables, linked_labels, random_labelled_tables
 from models import (
@@ -65,17 +65,6 @@ def model_of(cube: DataCube, margins: list[dict[str, int]]) -> MarginalModel:
 def of_the_chain(counts: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> CountArray:
     """All 2 x 3 x 3 tables with the margins of the chain."""
     return np.array(list(tables_with(DOMAIN, CHAIN, counts.ravel()))).reshape(-1, 2, 3, 3)
-
-
-@pytest.mark.parametrize("seed", range(30))
-def test_reconstruction_finds_the_cells_that_are_the_same_in_every_table(seed: int) -> None:
-    counts = random_counts(seed, 6)
-    found = reconstruction(model_of(cube_of(counts), CHAIN).frechet_bounds, {"a": 0, "z": 0, "s": 0})
-    low, high = of_the_chain(counts).min(axis=0), of_the_chain(counts).max(axis=0)
-    cells, determined = np.count_nonzero(high), np.count_nonzero((low == high) & (high > 0))
-    assert (found.cells, found.determined, found.rows, found.total) == (cells, determined, low[low == high].sum(), 6)
-    assert found.sharp
-    assert found.share == (determined / cells)
 
 
 @pytest.mark.parametrize("seed", range(10))

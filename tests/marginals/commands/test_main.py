@@ -144,7 +144,7 @@ def test_attack_measures_and_gives_no_verdict(demo: Path, tmp_path: Path) -> Non
     assert {"published", "attacked", "certain", "minimality", "register", "sentences"} <= set(answer)
     attacked = answer["attacked"][0]
     assert attacked["sensitive"] == "diagnosis"
-    assert 0 <= attacked["reconstruction"]["determined"] <= attacked["reconstruction"]["cells"]
+    assert 0 <= answer["certain"]["diagnosis"]["determined"] <= answer["certain"]["diagnosis"]["exists"]
     assert all(0 <= own["right"]["definetti"] <= 1 for own in attacked["surest"])
     assert run("demo", tmp_path / "other", "--rows", 6001).exit_code == 0
     result = run("attack", demo / "release", "--truth", tmp_path / "other" / "release.toml")

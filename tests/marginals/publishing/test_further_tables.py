@@ -20,8 +20,12 @@ from hypothesis import strategies as st
 import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
-from marginals.errors import BundleError, NothingPublishableError, WorkerLostError
+from marginals.bundle.content import BundleContent
+from marginals.errors import BundleError, WorkerLostError
+from marginals.publishing.further import proven_tables
+from marginals.publishing.searching import no_progress
 from models import Collection, Margin, possible_table
+from models.deadline import Deadline
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -282,13 +286,32 @@ def test_what_knows_no_further_tables_refuses_them_by_name(release: Release, tmp
         interchange.write_uai(release, tmp_path / "network.uai")
 
 
-def test_a_least_cell_is_refused_where_it_is_not_decided_what_can_be_worked_out() -> None:
+def test_tables_are_left_out_beside_which_it_is_not_decided_what_can_be_worked_out() -> None:
     wide = pd.concat([people(4000), people(4000, seed=9).rename(columns=lambda name: f"{name}2")], axis=1)
     table = marginals.read_table(wide.drop(columns="ill2"), ROLES | {f"{name}2": "quasi-identifier" for name in NAMES})
-    with pytest.raises(NothingPublishableError, match="min_published_cell"):
-        marginals.publish(table, replace(POLICY, min_cell=3, no_small_certain=1), seconds=90)
+    publication = marginals.publish(table, replace(POLICY, min_cell=3, no_small_certain=1), seconds=90)
+    further = publication.steward.further
+    assert further is not None
+    assert further.left_out
+    assert further.least == 3
+    assert all(finding.holds for finding in publication.release.verify().checks)
     published = marginals.publish(table, replace(POLICY, min_published_cell=3, no_small_certain=1), seconds=90)
     assert "min-published-cell" in {own.criterion for own in published.release.verify().checks}
+
+
+def test_no_program_about_least_cells_goes_on_once_the_time_is_over(table: Table) -> None:
+    publication = marginals.publish(table, replace(POLICY, register=False, min_cell=3, no_small_certain=1))
+    published, further = publication.release.published, publication.steward.further
+    assert further is not None
+
+    def released(masks: tuple[int, ...]) -> BundleContent:
+        return replace(published, further=published.further[: len(masks)])
+
+    for at, kept in ((0.0, 0), (1e6, len(further.tables))):
+        proven, content = proven_tables(further, released, Deadline(at), no_progress)
+        assert len(proven.tables) == len(content.further) == kept
+        assert proven.is_late is (kept == 0)
+    assert further.tables
 
 
 @pytest.mark.parametrize("knows", [True, False])

@@ -12,6 +12,7 @@ import pytest
 
 import marginals
 from marginals import Attribute, InputError, Policy
+from marginals.accuracy import ALONE
 from marginals.example import release, table
 from models import TooManyCellsError
 
@@ -64,7 +65,7 @@ def test_a_release_that_was_read_is_compared_as_the_one_that_was_made(made: Any,
     attributes = {name: Attribute("quasi-identifier", ladder="fitted") for name in ("age", "sex", "town", "shoe")}
     counted = marginals.read_table(people(), attributes | {"dead": Attribute("sensitive")}, k=5)
     again, first = marginals.compare(read, counted), made.steward.comparison
-    pd.testing.assert_frame_equal(again.pairs(), first.pairs())
+    assert again.most_lost() == first.most_lost()
     summary = again.summary().drop(columns="wanted")
     pd.testing.assert_frame_equal(summary, first.summary().loc[summary.index].drop(columns="wanted"))
     other = marginals.read_table(people().iloc[:-1], attributes | {"dead": Attribute("sensitive")}, k=5)
@@ -79,8 +80,6 @@ def test_yardsticks_stand_beside_it_with_what_was_wanted(made: Any) -> None:
     assert list(comparison.release.wanted.by_table) == [("sex", "dead")]
     assert independent.wanted.by_table["sex", "dead"] == independent.two_way.by_table["sex", "dead"]
     assert independent.one_way.mean == pytest.approx(0)
-    best = marginals.publish(table, Policy(k_link=4, diversity="distinct:2")).steward
-    assert {*best.comparison.yardsticks} - {*comparison.yardsticks} == {"the best single table"}
 
 
 def test_the_fair_yardstick_is_of_each_attribute_the_finest_table_that_the_policy_allows(made: Any) -> None:
@@ -100,7 +99,7 @@ def test_the_fair_yardstick_is_of_each_attribute_the_finest_table_that_the_polic
     for one, other in combinations(spread, 2):
         apart = np.abs(real[one].T @ real[other] / len(rows) - np.outer(spread[one], spread[other])).sum() / 2
         assert fair.two_way.by_table[one, other] == pytest.approx(apart)
-    assert comparison.allowed_mean == fair.two_way.mean
+    assert comparison.mean_of(ALONE) == fair.two_way.mean
     off = {name: np.abs(real[name].mean(axis=0) - spread[name]).sum() / 2 for name in spread}
     assert set(comparison.coarse) == {name for name, error in off.items() if error >= 0.01}
 

@@ -25,21 +25,20 @@ from shape_releases import release_of
 from strategies import SHAPES
 
 VALUES = {"age": "20-39", "sex": "Female", "diagnosis": "Flu"}
-NUMBERS = {"sex": {"Female": 0.0, "Male": 1.0}, "diagnosis": {"Asthma": 0.0, "Flu": 1.0, "Gout": 3.0}}
 
 NUMBERS_OF_ANSWERS: Final[dict[str, Callable[[Release, str, str], Any]]] = {
     "count": lambda r, a, b: r.count({a: VALUES[a], b: VALUES[b]}),
-    "mean": lambda r, a, b: r.mean(b, where={a: VALUES[a]}, values=NUMBERS[b]),
-    "quantile": lambda r, a, b: r.quantile(b, 0.5, where={a: VALUES[a]}, values=NUMBERS[b]),
+    "mean": lambda r, a, b: r.mean(a, where={b: VALUES[b]}),
+    "quantile": lambda r, a, b: r.quantile(a, 0.5, where={b: VALUES[b]}),
     "share": lambda r, a, b: r.share({a: VALUES[a]}, where={b: VALUES[b]}),
-    "total": lambda r, a, b: r.total(b, where={a: VALUES[a]}, values=NUMBERS[b]),
+    "total": lambda r, a, b: r.total(a, where={b: VALUES[b]}),
 }
-"""How each method that answers by a number is asked about two attributes."""
+"""How each method that answers by a number is asked about two attributes, the first of numbers."""
 
 FRAMES: Final[dict[str, Callable[[Release, str, str], Any]]] = {
     "effect": lambda r, a, b: r.effect({a: VALUES[a]}, {b: VALUES[b]}),
-    "mean": lambda r, a, b: r.mean(b, by=a, values=NUMBERS[b]),
-    "quantile": lambda r, a, b: r.quantile(b, [0.5], where={a: VALUES[a]}, values=NUMBERS[b]),
+    "mean": lambda r, a, b: r.mean(a, by=b),
+    "quantile": lambda r, a, b: r.quantile(a, [0.5], where={b: VALUES[b]}),
     "rows": lambda r, *_: r.rows(3),
     "table": lambda r, a, b: r.table(a, b),
 }
@@ -71,7 +70,7 @@ def word_of(answer: Any) -> tuple[str, list[tuple[str, ...]]]:
 @pytest.fixture(scope="module")
 def one_table() -> Release:
     """A release of one table, so that everything about its two attributes is published."""
-    table = marginals.read_table(frame[["sex", "diagnosis"]], dict.fromkeys(["sex", "diagnosis"], "quasi-identifier"))
+    table = marginals.read_table(frame[["age", "sex"]], dict.fromkeys(["age", "sex"], "quasi-identifier"))
     return marginals.publish(table, Policy(k_link=2, base="none", diversity="none")).release
 
 
@@ -106,10 +105,10 @@ def test_an_assumed_frame_says_so_and_warns_with_the_pair(name: str) -> None:
 
 @pytest.mark.parametrize("ask", [*NUMBERS_OF_ANSWERS.values(), *FRAMES.values()])
 def test_a_published_answer_says_so_and_warns_of_nothing(ask: Callable[..., Any], one_table: Release) -> None:
-    assert [set(margin) for margin in one_table.published.everything.margins] == [{"sex", "diagnosis"}]
+    assert [set(margin) for margin in one_table.published.everything.margins] == [{"age", "sex"}]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert word_of(ask(one_table, "diagnosis", "sex")) == ("published", [])
+        assert word_of(ask(one_table, "age", "sex")) == ("published", [])
 
 
 @pytest.mark.parametrize(
@@ -119,7 +118,6 @@ def test_a_published_answer_says_so_and_warns_of_nothing(ask: Callable[..., Any]
         (lambda: release.table({"age": 0}, "diagnosis"), "supported"),
         (lambda: release.table({"age": 2}, "diagnosis"), "published"),
         (lambda: release.mean("age", where="diagnosis=Flu"), "supported"),
-        (lambda: release.mean("age", where="diagnosis=Flu", values={"20-39": 0, "40-59": 1}), "published"),
         (lambda: release.table({"age": 1}, "diagnosis", where="age>=40"), "published"),
         (lambda: release.effect("diagnosis=Flu", "age=20-39", where="age in 20-49"), "published"),
         (lambda: release.table(["age", "sex", "diagnosis"]), "assumed"),

@@ -133,9 +133,7 @@ def test_publish_writes_the_page_beside_the_release_and_no_number_of_it_inside(c
         for number in (answer["kl_divergence"], answer["kl_suppressed"], answer["search"]["lower_bound"]):
             assert f"{number:.3f}" not in content.decode(), name
             assert str(number)[:6] not in content.decode(), name
-    assert (
-        answer["information"] == json.loads((tmp_path / "out/datapackage.json").read_text())["release"]["information"]
-    )
+    assert answer["information"] == marginals.open_release(tmp_path / "out").published.information
     again = run("publish", config, "--out", tmp_path / "out")
     assert again.exit_code == 0, "the page is replaced with the release"
     assert str(page) in again.stdout

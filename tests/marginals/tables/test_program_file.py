@@ -218,7 +218,7 @@ def test_what_is_no_sheet_of_rows_is_refused_in_little_memory(
         ("MOST_CELLS", 1, {}, "more than the 1 cells"),
         ("MOST_TEXT", 2, {}, "2 characters of text"),
         ("MOST_TEXT", 9, {"xl/sharedStrings.xml": "<sst><si><t>0123456789</t></si></sst>"}, "9 characters of text"),
-        ("MOST_STRINGS", 1, {"xl/sharedStrings.xml": "<sst><si/><si/></sst>"}, "more than the 1 shared strings"),
+        ("MOST_CELLS", 1, {"xl/sharedStrings.xml": "<sst><si/><si/></sst>"}, "more than the 1 shared strings"),
     ],
 )
 def test_the_bounds_hold(

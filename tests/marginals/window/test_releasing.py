@@ -56,24 +56,29 @@ def test_a_release_alone_is_explored_where_nothing_can_be_written(
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_candidates_are_searched_compared_and_taken(browser: Browser) -> None:
+def test_the_last_search_that_found_something_is_kept(browser: Browser) -> None:
+    """Whatever a later search does not find, and whatever stands in the config meanwhile; of earlier ones nothing stays."""
+    private = browser.window.project.private
+    assert browser.get("/search/report").status_code == 400
+    (private / "candidate-7").mkdir(parents=True)  # of a search that was cut off
     browser.search(k_link=60)
     browser.search(k_link=5)
-    page = browser.page("/search")
-    for candidate in browser.window.candidates.all():
-        release = marginals.open_release(candidate.folder / "release")
-        assert len(candidate.tables) == len(release.published.everything.margins)
-        for words, margin in zip(candidate.tables, release.published.everything.margins):
-            assert all(name in words for name in margin)
-            assert f"<li>{html.escape(words)}</li>" in page
-        assert f"Candidate {candidate.number}: {len(candidate.tables)} tables of 600 rows." in page
-    assert "Not as it is now: privacy.k_link." in page
-    browser.post("/search/1/take")
-    assert re.search(r"Candidate 1 <span class=.pill holds.>the config now", browser.page("/search"))
-    assert browser.window.config().policy.k_link == 60
-    found = browser.window.candidates.all()[0]
+    found = browser.window.candidates.latest
+    assert found is not None
+    tables = marginals.open_release(found.folder / "release").published.everything.margins
+    assert f"Found: {len(tables)} tables" in browser.page("/search")
     assert json.loads((found.folder / "found.json").read_text())["config"] == browser.window.file.text
-    assert "sandbox" in browser.get("/search/1/report").headers["Content-Security-Policy"]
+    assert "sandbox" in browser.get("/search/report").headers["Content-Security-Policy"]
+    failed = browser.search(k_link=5000)
+    assert failed.state == "failed"
+    page = browser.page("/search")
+    assert "Found" not in page
+    assert failed.sentence in html.unescape(page)
+    assert browser.window.candidates.current() is None
+    browser.change("/policy", "/policy", {"k_link": "5"})
+    assert browser.window.candidates.current() == found
+    assert f"Found: {len(tables)} tables" in browser.page("/search")
+    assert [p.name for p in private.glob("candidate-*")] == [found.folder.name]
     assert [p.name for p in browser.window.project.folder.glob(".*")] == [".marginals-window"]
 
 
@@ -84,7 +89,7 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
     page = browser.publish(out="first", **words)
     assert f"{PUBLISHED} first" in page
     assert browser.window.config().imprint.title == words["title"]
-    assert [candidate.number for candidate in browser.window.candidates.all()] == [1]
+    assert len(list(browser.window.project.private.glob("candidate-*"))) == 1
     assert "this is what Publish writes" in page
     assert "marginals publish release.toml --out first" in page
     ran = marginals_command("publish", config, "--out", folder / "again", "--sign", folder / "minisign.key", "--json")
@@ -112,13 +117,19 @@ def test_what_was_looked_at_is_published_and_nothing_else(browser: Browser) -> N
         file.write_bytes(before.rstrip() + change + b"\n")
         problem = problem_of(browser.send("/publish", {**looked, "out": "third"}))
         assert "Nothing was searched" in problem
-        assert f"Changed since candidate 1: {name}." in problem
+        assert f"Changed since the last search: {name}." in problem
         file.write_bytes(before)
         assert browser.window.candidates.current() is not None
     assert "what you looked at" in problem_of(browser.send("/publish", {"looked": "yes", "out": "third"}))
-    browser.search(k_link=60)
+    browser.change("/policy", "/policy", {"k_link": "60"})
+    assert "Changed since the last search: privacy.k_link." in problem_of(
+        browser.send("/publish", {**looked, "out": "third"})
+    )
+    browser.search()
     assert "what you looked at" in problem_of(browser.send("/publish", {**looked, "out": "third"}))
-    browser.post("/search/1/take")
+    found = browser.window.candidates.current()
+    assert found is not None
+    looked = browser.fields_of(browser.page("/publish"), "/publish") | {"looked": "yes"}
     counts = next((found.folder / "release" / "marginals").iterdir())
     counts.write_bytes(counts.read_bytes() + b"\n")
     assert counts.name in problem_of(browser.send("/publish", {**looked, "out": "third"}))
@@ -129,7 +140,8 @@ def test_questions_are_in_a_table_or_in_none_while_the_search_runs(browser: Brow
     asked = [("age", "disease"), ("sex", "town"), ("age", "town")]
     browser.post("/policy/wanted", {"first": [one for one, _ in asked], "second": [other for _, other in asked]})
     job = browser.search(k_link=60)
-    [candidate] = browser.window.candidates.all()
+    candidate = browser.window.candidates.current()
+    assert candidate is not None
     margins = marginals.open_release(candidate.folder / "release").published.collection.margins
     answered = [any({*pair} <= margin.keys() for margin in margins) for pair in asked]
     assert len(set(answered)) == 2
@@ -191,7 +203,7 @@ def test_a_release_with_a_name_with_a_space_and_one_of_a_ledger(browser: Browser
 def test_a_search_is_stopped_and_leaves_nothing(browser: Browser) -> None:
     browser.post("/search", {})
     browser.post("/jobs/1/stop", {"back": "/search"})
-    assert browser.finish("search").state == "done" or browser.window.candidates.all() == []
+    assert browser.finish("search").state == "done" or browser.window.candidates.latest is None
     assert not list(browser.window.project.folder.glob(".release.candidate-*"))
 
 

@@ -1,7 +1,7 @@
 """No path through the window, and none through `marginals init`, ends in a published sensitive column without a demand,
 unless somebody chose "none" of that very column, which the report then says.
 
-Walks are drawn: forms of any page with any of what they offer, remedies, candidates that are taken, and edits of the text.
+Walks are drawn: forms of any page with any of what they offer, remedies, and edits of the text.
 """
 
 import contextlib
