@@ -73,8 +73,8 @@ def reading(path: Path) -> Iterator[None]:
         if not isinstance(error, _DAMAGED) and not type(error).__module__.startswith("pyreadstat"):
             raise
         raise InputError(
-            f"{path.name} cannot be read as a table ({type(error).__name__}): it is damaged, cut off, or not of the kind "
-            "that its name says; a table is CSV with a header, or Parquet"
+            f"{path.name} cannot be read as a table ({type(error).__name__}). It is damaged, cut off, or not of the kind "
+            "that its name says. A table is CSV with a header, or Parquet"
         ) from None
 
 
