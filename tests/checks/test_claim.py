@@ -75,25 +75,6 @@ def test_a_claim_gives_the_finding_of_its_check_under_its_own_name(drawn: tuple[
     assert json.loads(json.dumps(as_json, allow_nan=False)) == as_json, "Python numbers and no infinities"
 
 
-@pytest.mark.parametrize(
-    "stated",
-    [
-        {},
-        {"criterion": "k-link"},
-        {"criterion": "k-anonymity", "k": 6},
-        {"k": 6},
-        {"criterion": "maxent-diversity", "diversity": "entropy:6"},
-        {"criterion": "maxent-diversity", "diversity": 6, "sensitive": "occupation"},
-        {"criterion": "maxent-diversity", "diversity": "entropy:6", "sensitive": 3},
-        {"criterion": "maxent-diversity", "diversity": "entropy", "sensitive": "occupation"},
-        {"criterion": ["k-link"], "k": 6},
-    ],
-)
-def test_what_is_no_claim_is_refused(stated: dict[str, object]) -> None:
-    with pytest.raises(CriterionError):
-        parse_claim(stated)
-
-
 @pytest.mark.parametrize("k", [0, -3, 2.0, True, "6", None, [6]])
 @pytest.mark.parametrize("criterion", ["k-link", "k-combinatorial"])
 def test_a_k_that_is_no_whole_number_of_at_least_1_is_refused(criterion: str, k: object) -> None:

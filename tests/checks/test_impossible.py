@@ -33,21 +33,6 @@ def test_pairs_that_a_table_shows_as_empty_add_nothing() -> None:
     assert verdicts(collection, [{"A": ["A0"], "B": ["B0"]}], 3) == [Verdict.HOLDS] * 3
 
 
-@pytest.mark.parametrize(
-    ("pair", "message"),
-    [
-        ({"A": ["A0"]}, "labels of two attributes"),
-        ({"A": ["A0"], "Z": ["B0"]}, "labels of two attributes"),
-        ({"A": ["A0"], "B": []}, "labels of two attributes"),
-        ({"A": ["A0"], "B": ["b"]}, "'B' has no value or label 'b'"),
-        ({"A": ["A0", "A1"], "B": ["B0", "B1"]}, "no row possible"),
-    ],
-)
-def test_what_is_no_pair_is_refused(pair: dict[str, list[str]], message: str) -> None:
-    with pytest.raises(CriterionError, match=message):
-        given_pairs(apart(flat_domain(A=2, B=2), {"A": [3, 4], "B": [3, 4]}), [pair])
-
-
 def test_values_below_published_ones_that_are_in_several_pairs_are_not_judged() -> None:
     domain = Domain.of({"A": Hierarchy.from_rows([("a", "x", "*"), ("b", "x", "*")]), "B": Hierarchy.flat("cd"),
                         "C": Hierarchy.flat("ef")})  # fmt: skip

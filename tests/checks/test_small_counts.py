@@ -35,9 +35,7 @@ from models import (
     ContingencyTable,
     DataCube,
     Domain,
-    DomainMismatchError,
     Hierarchy,
-    Margin,
     TooManyCellsError,
 )
 from privacy_oracles import (
@@ -388,27 +386,3 @@ def test_the_classes_of_the_4_anonymous_table_of_the_paper() -> None:
         frozenset({("zip", "1485*"), ("age", ">=40")}): {"Cancer": 1, "Heart": 1, "Viral": 2},
         frozenset({("zip", "1305*"), ("age", "3*")}): {"Cancer": 4},
     }
-
-
-QS = Domain.of({"q": Hierarchy.flat("xyz"), "s": Hierarchy.flat("uv")})
-
-
-@pytest.mark.parametrize(
-    ("margin", "codes", "counts", "message"),
-    [
-        ({"q": 0}, ([0, 0],), [[1, 2], [3, 4]], "distinct"),
-        ({"q": 0}, ([0, 1],), [[1, 2], [0, 0]], "a class has no rows"),
-        ({"q": 0}, ([0, 1],), [[1, 2], [-1, 4]], "none negative"),
-        ({"q": 0}, ([0, 1],), [[1, 2], [np.nan, 4]], "none negative"),
-        ({"q": 0}, ([0, 1],), [[1], [2]], "2 counts"),
-        ({"q": 0}, ([0, 1],), [[1, 2]], "2 counts"),
-        ({"q": 0}, ([0, 3],), [[1, 2], [3, 4]], "the codes of 'q' must lie in 0 .. 2"),
-        ({"q": 0}, ([0, 0.5],), [[1, 2], [3, 4]], "the codes of 'q' must be whole numbers, got 0.5"),
-        ({"q": 0}, (), [[1, 2]], "1 attributes came with 0 code columns"),
-        ({"q": 0, "s": 0}, ([0], [0]), [[1, 2]], "'s' is sensitive"),
-        ({"hat": 0}, ([0],), [[1, 2]], "'hat'"),
-    ],
-)
-def test_what_is_no_partition_into_classes_is_refused(margin, codes, counts, message):
-    with pytest.raises(DomainMismatchError, match=message):
-        EquivalenceClasses(QS, Margin(margin), tuple(map(np.array, codes)), np.array(counts), "s", 0)

@@ -82,19 +82,6 @@ def test_the_error_of_a_suppressed_attribute_by_hand() -> None:
     assert average_relative_error(TABLE, GeneralizedCells.of(TABLE), queries) == 0
 
 
-def test_what_cannot_be_asked_is_refused() -> None:
-    rng = np.random.default_rng(0)
-    for conditions in (0, 3):
-        with pytest.raises(DomainMismatchError):
-            random_count_queries(TABLE, conditions, 1, rng)
-    with pytest.raises(DomainMismatchError):
-        random_count_queries(TABLE.rolled_up({"a": 0}), 1, 1, rng)
-    with pytest.raises(DomainMismatchError):
-        answers(GeneralizedCells.of(TABLE), np.array([[5, 0]]))
-    with pytest.raises(DomainMismatchError):
-        answers(GeneralizedCells.of(TABLE.rolled_up({"a": 1})), np.array([[0]]))
-
-
 @given(decomposable_collections(max_cells=60))
 def test_errors_are_those_of_counting_cell_by_cell(collection: Collection) -> None:
     domain, table = collection.domain, base_table(collection.cube)
@@ -206,26 +193,6 @@ def test_cells_that_read_alike_are_one() -> None:
     cells = GeneralizedCells.from_rows(domain, np.array([[0], [3], [4], [1]]), np.array([1, 2, 4, 8]))
     assert [cells.labels(cell) for cell in range(len(cells))] == [("x",), ("y",), ("y or z",)]
     assert cells.counts.tolist() == [3, 8, 4]
-
-
-@pytest.mark.parametrize(
-    ("nodes", "counts"),
-    [
-        ([[4]], [1]),
-        ([[-1]], [1]),
-        ([[0.5]], [1]),
-        ([[0, 0]], [1]),
-        ([0], [1]),
-        ([[0]], [-1]),
-        ([[0]], [1.5]),
-        ([[0], [1]], [1]),
-    ],
-)
-def test_cells_outside_the_domain_are_refused(nodes: list[list[int]], counts: list[int]) -> None:
-    domain = Domain.of({"a": Hierarchy.flat("xyz")})
-    for make in (GeneralizedCells, GeneralizedCells.from_rows):
-        with pytest.raises(DomainMismatchError):
-            make(domain, np.array(nodes), np.array(counts))
 
 
 @pytest.mark.parametrize(("nodes", "counts"), [([[1], [0]], [1, 1]), ([[1], [1]], [1, 1]), ([[0]], [0])])

@@ -26,6 +26,7 @@ PARTS: Mapping[str, Callable[[Stage], Iterator[Case]]] = {
     "configs": word_refusals.configs,
     "tables": word_refusals.tables,
     "expressions": word_refusals.expressions,
+    "classes": word_refusals.classes,
     "bundles": word_refusals.bundles,
 }
 """The parts by their names, in the order of the files."""

@@ -12,20 +12,23 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import marginals
 from checks import Distinct, MaxentDiversity, Requirements, parse_claim, parse_diversity
+from filled_tables import apart, filled, flat_domain, published
 from marginals import Attribute, Policy, example
 from marginals.criteria import *  # noqa: F403
 from marginals.errors import *  # noqa: F403
 from marginals.interchange import rows_writer
 from marginals.selection import Selection, fit_model
-from models import ContingencyTable, DataCube, Domain, Hierarchy, JunctionTree, Margin
+from models import ContingencyTable, DataCube, Domain, GeneralizedCells, Hierarchy, JunctionTree, Margin
 from public_names import public_names
 from words import Case, Stage, changed, typed
 
@@ -211,6 +214,64 @@ def expressions(stage: Stage) -> Iterator[Case]:
         yield from _evaluated(stage, "expressions", _names())
 
 
+CLASSES = (
+    "models models.accuracy models.search.problem models.search.wanted models.search.selection models.search.further_tables "
+    "checks checks.classes checks.population checks.impossible checks.diversity.criteria checks.risk.harm "
+    "checks.risk.disclosure"
+)
+"""Modules whose names the expressions can use."""
+
+
+def _both(*acts: Callable[[], object]) -> None:
+    """Several ways to say one thing are refused by one sentence."""
+    said = []
+    for act in acts:
+        try:
+            act()
+        except ValueError as error:
+            said.append(error)
+    assert len(said) == len(acts)
+    assert len({str(error) for error in said}) == 1, said
+    raise said[0]
+
+
+def _of_a_table(sex: Sequence[object], age: Sequence[object], counts: Any) -> None:
+    """By the constructor, and before cells are added up: also a negative count that another makes up for."""
+    columns, base = (np.array(sex), np.array(age)), {"sex": 0, "age": 0}
+    _both(
+        lambda: ContingencyTable(PEOPLE, Margin(base), columns, np.array(counts)),
+        lambda: ContingencyTable.from_cells(PEOPLE, base, dict(zip(base, columns)), np.array(counts)),
+    )
+
+
+def _generalized(nodes: Sequence[object], counts: Sequence[object]) -> None:
+    domain = Domain.of({"a": Hierarchy.flat("xyz")})
+    makers = GeneralizedCells, GeneralizedCells.from_rows
+    _both(*(partial(make, domain, np.array(nodes), np.array(counts)) for make in makers))
+
+
+def _bands(widths: Sequence[int]) -> None:
+    exact = [Decimal(width) for width in widths]
+    _both(
+        lambda: Hierarchy.from_intervals(["3"], widths), lambda: Hierarchy.from_decimal_intervals([Decimal(3)], exact)
+    )
+
+
+AGES = Hierarchy.from_rows([("1", "young", "*"), ("2", "young", "*"), ("3", "old", "*")])
+PEOPLE = Domain.of({"sex": Hierarchy.flat("mf"), "age": AGES})
+
+
+def classes(stage: Stage) -> Iterator[Case]:
+    """What the classes of models and checks do not take."""
+    named = {name: getattr(own, name) for own in map(import_module, CLASSES.split()) for name in dir(own)}
+    space = named["RecordSpace"](flat_domain(a="xy"))
+    records, shown = named["Records"](space, np.array([[0], [1]])), filled(PEOPLE, [[1, 2, 3], [4, 5, 6]])
+    own = {"SPACE": space, "RECORDS": records, "SHOWN": shown, "CUBE": filled(flat_domain(a=2, b=2, s=2), range(1, 9))}
+    own |= {"of": np.array, "cells": _of_a_table, "generalized": _generalized, "bands": _bands}
+    with stage.entered():
+        yield from _evaluated(stage, "classes", {**named, **globals(), **own})
+
+
 def bundles(stage: Stage) -> Iterator[Case]:
     """Bad files of a release: changes of its descriptor p, and others."""
     with stage.entered() as folder:
@@ -223,9 +284,15 @@ def bundles(stage: Stage) -> Iterator[Case]:
             (bundle / resource["path"]).write_bytes(content)
             resource["bytes"], resource["hash"] = len(content), "sha256:" + hashlib.sha256(content).hexdigest()
 
-        def opened(descriptor: str) -> marginals.Release:
+        def opened(descriptor: str) -> None:
+            """What opening a release refuses, verifying it finds."""
             (bundle / "datapackage.json").write_text(descriptor, encoding="utf-8")
-            return marginals.open_release("out")
+            with pytest.raises(marginals.errors.BundleError) as refused:
+                marginals.open_release("out")
+            (finding,) = marginals.verify("out").checks
+            assert finding.criterion == "integrity"
+            assert vars(finding.worst) == {"file": refused.value.file, "problem": refused.value.problem}
+            raise refused.value
 
         for change in typed("errors", "bundles", ">>> "):
             shutil.rmtree(bundle, ignore_errors=True)

@@ -394,12 +394,3 @@ def test_negative_disclosure_is_scaled_by_its_percentage(percent: Fraction, fact
     positive = Recursive(Fraction(3), 2)
     both = NpdRecursive(positive, NegativeDisclosure(percent, frozenset({0, 2}))).scaled(factor)
     assert both == (expected and NpdRecursive(positive.scaled(factor), expected))
-
-
-def test_weights_and_shares_that_are_none_are_refused() -> None:
-    for weights in ([1, 2], [1, 1, -1, 1]):
-        with pytest.raises(CriterionError):
-            Induction.at_level(DISEASES, 1, weights)
-    for shares in (((1, 0), (1,)), ((Fraction(1, 2), Fraction(1, 3)),), ((2, -1),), ()):
-        with pytest.raises(CriterionError):
-            Induction(shares)

@@ -10,7 +10,6 @@ import pytest
 
 import marginals
 from marginals import InputError, Release, open_release
-from marginals.errors import BundleError
 from small_release import contents
 from written_bundles import DESCRIPTOR, Change, change_package
 
@@ -53,58 +52,6 @@ def with_disease(package: Package) -> Package:
 
 def of_table(**keys: object) -> Change:
     return lambda package: with_disease(package).update(keys)
-
-
-def of_schema(**keys: object) -> Change:
-    return lambda package: with_disease(package)["schema"].update(keys)
-
-
-def of_field(**keys: object) -> Change:
-    def change(package: Package) -> None:
-        next(f for f in with_disease(package)["schema"]["fields"] if f["name"] == "disease").update(keys)
-
-    return change
-
-
-OF_TABLE = {"dialect": {"delimiter": ";"}, "compression": "gz", "encoding": "cp1252", "format": "tsv", "scheme": "https",
-            "mediatype": "text/csv;charset=latin-1", "type": "json", "data": [["age", "disease"], [37, "flu"]],
-            "extrapaths": ["people.csv"], "innerpath": "people.csv", "url": "https://example.org/people.csv",
-            "people": [37], "$schema": "37 flu", "schema": "schema.json", "title": "37, flu"}  # fmt: skip
-OF_FIELD = {"missingValues": ["flu"], "type": "object", "format": "%d/%m/%y", "decimalChar": ",", "groupChar": ".",
-            "bareNumber": False, "trueValues": ["flu"], "categories": [{"value": "flu", "label": "none"}],
-            "constraints": {"enum": ["37, flu"]}}  # fmt: skip
-
-REFUSED: list[tuple[str, Change]] = [
-    ("two columns", lambda p: p["release"]["attributes"].update(count={"role": "sensitive"})),
-    ("privacy", lambda p: p["release"]["privacy"].append({"criterion": "x"})),
-    ("not sensitive", lambda p: p["release"]["privacy"][-1].update(sensitive="age")),
-    ("path of its own", lambda p: p["resources"].append(p["resources"][0])),
-    *((key, of_table(**{key: value})) for key, value in OF_TABLE.items()),
-    ("encoding", of_table(encoding="utf-16")),
-    ("fields", of_schema(fields="age")),
-    ("schema.fields", lambda p: with_disease(p)["schema"]["fields"].reverse()),
-    ("schema.fields", lambda p: with_disease(p)["schema"]["fields"].pop()),
-    ("schema.fields[", lambda p: with_disease(p)["schema"]["fields"][0].pop("name")),
-    ("fieldsMatch", of_schema(fieldsMatch="some")),
-    ("missingValues", of_schema(missingValues=["flu"])),
-    ("missingValues", lambda p: with_disease(p)["schema"].pop("missingValues")),
-    *((key, of_field(**{key: value})) for key, value in OF_FIELD.items()),
-    (".type", of_field(type="integer")),
-    ("missingValues", lambda p: p.update(missingValues=["flu"])),
-    ("dialect", lambda p: p.update(dialect={"delimiter": ";"})),
-]
-
-
-@pytest.mark.parametrize(("key", "change"), REFUSED, ids=[f"{n} {key}" for n, (key, _) in enumerate(REFUSED)])
-def test_a_bundle_that_cannot_be_trusted_or_is_read_otherwise_by_others_is_refused(
-    bundle: Path, key: str, change: Change
-) -> None:
-    with pytest.raises(BundleError) as caught:
-        open_release(change_package(bundle, change))
-    assert key in caught.value.problem
-    (finding,) = marginals.verify(bundle).checks
-    assert finding.criterion == "integrity"
-    assert vars(finding.worst) == {"file": caught.value.file, "problem": caught.value.problem}
 
 
 def test_a_report_is_a_page(bundle: Path) -> None:

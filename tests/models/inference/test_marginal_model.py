@@ -194,16 +194,7 @@ def test_cells_too_many_to_be_laid_out_are_expected_as_others_are(
         assert found == pytest.approx(expected)
 
 
-def test_questions_that_cannot_be_answered_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = MarginalModel(of_shape("chain"))
-    for margin, message in (({"hat": 0}, "'hat'"), ({"a": 3}, "'a' has the levels 0 to 2")):
-        with pytest.raises(DomainMismatchError, match=message):
-            model.expected(margin)
-    with pytest.raises(DomainMismatchError, match="'hat'"):
-        model.expected_in(model.box({"hat": np.ones(2, dtype=bool)}))
-    for wrong in ([True], [True] * 4, [[True] * 3]):
-        with pytest.raises(DomainMismatchError, match="'a'"):
-            model.box({"a": np.array(wrong)})
+def test_margins_of_too_many_cells_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = of_rows(flat_domain(a=300, b=300, c=300), [[number] * 3 for number in range(300)])
     model = MarginalModel(published(table, *"abc"))
     with pytest.raises(TooManyCellsError):

@@ -29,7 +29,6 @@ from models import (
     MarginLimits,
     Mask,
     MaximumEntropy,
-    NotDecomposableError,
     PenalizedDivergence,
     Position,
     Problem,
@@ -449,13 +448,9 @@ def test_levels_cross_beside_none_of_the_tables_even_if_others_are_left_out() ->
         assert any(cross(domain, [*core.masks, *kept]) for kept in subsets) == may_cross
 
 
-def test_what_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wanted_margins_of_too_many_levels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     table = filled(flat_domain(a=2, b=2, s=2), np.arange(1, 9))
     domain, ones = table.domain, published(table, "a", "b", "s")
-    with pytest.raises(SelectionError, match="show"):
-        further_tables(ones, "ab", lambda _: True, ANY, [domain.mask({"a": 0, "s": 0})])
-    with pytest.raises(NotDecomposableError):
-        further_tables(published(table, "ab", "bs", "as"), "abs", lambda _: True)
     assert further_tables(ones, "ab", lambda _: True, ANY, deadline=Deadline(0.0)) == ()
     monkeypatch.setattr("models.search.further_tables._LOOKED_AT", 0)
     with pytest.raises(TooManyCellsError, match=r"more than 0 levels of .* would have to be tried"):

@@ -25,7 +25,6 @@ from models import (
     Problem,
     Refusal,
     RefusalScope,
-    SelectionError,
     Unconstrained,
     allowed_moves,
     bic,
@@ -279,13 +278,6 @@ def test_the_independence_model_is_allowed_and_shows_single_attributes_besides_w
     assert set(free.start) == {domain.mask({attribute: 0}) for attribute in domain.attributes}
 
 
-def test_a_problem_whose_parts_do_not_fit_is_refused():
-    """What is kept and where it starts must be decomposable, and the one within the other."""
+def test_a_search_starts_finer_than_what_is_required():
     cube, mask = shape_cube(), SHAPE_DOMAIN.mask
-    cycle = tuple(map(mask, SHAPES["cycle"]))
-    for wrong in ({"required": cycle}, {"start": cycle}):
-        with pytest.raises(NotDecomposableError):
-            Problem(cube, **wrong)
-    with pytest.raises(SelectionError, match="required"):
-        Problem(cube, required=(mask({"a": 0}),), start=(mask({"a": 1}), mask({"b": 0})))
     assert Problem(cube, required=(mask({"a": 1}),), start=(mask({"a": 0}),)).initial == (mask({"a": 0}),)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from itertools import count, pairwise
-from math import inf, log
+from math import log
 from random import Random
 from unittest.mock import Mock
 
@@ -488,15 +488,6 @@ def test_what_is_wanted_is_published_before_what_tells_more(name):
     assert domain.mask({"b": 0, "c": 0}) in plain.cliques
     assert domain.mask({"a": 0, "b": 0}) in pulled_to.cliques
     assert pulled_to.wanted == pytest.approx((0.0,), abs=1e-12)
-
-
-def test_what_is_no_wanted_margin_is_refused():
-    for mask, weight in ((0, 1.0), (1, 0.0), (1, -inf)):
-        with pytest.raises(SelectionError, match="weight above 0"):
-            WantedMargin(mask, weight)
-    nested = Domain.of({"a": Hierarchy.from_rows([("u", "w", "*"), ("v", "x", "*")])})
-    with pytest.raises(SelectionError, match="at their base values"):
-        WantedAnalyses(DataCube([filled(nested, [3, 4])]), [WantedMargin(nested.mask({"a": 1}))])
 
 
 def test_when_time_ends_among_the_first_pairs_those_counted_so_far_are_taken() -> None:
