@@ -74,7 +74,7 @@ def show(window: Window, request: Request) -> Response:
         decision=None if candidate is None or candidate.decision is None else decision_words(candidate.decision),
         unpublished={} if candidate is None else candidate.answer.get("unpublished") or {},
         jobs=[
-            (title, job, [] if job.runs else by_readers(Sentence(**told) for told in job.answer.get("sentences", ())))
+            (title, job, [] if job.runs else by_readers(Sentence(**entry) for entry in job.answer.get("sentences", ())))
             for title, job in jobs
             if job
         ],
