@@ -43,8 +43,8 @@ _LEAST_LOST = 0.01  # of Cramer's V
 class TableErrors:
     """Total variations between the model's tables at base values and the data's, from 0 to 1.
 
-    left_out: number of tables that were not compared, because they are too large, or too many: then the compared ones are
-    a sample, the same for every release of the table.
+    left_out: number of tables that were not compared, because they are too large, or too many. If they are too many, the
+    compared ones are a sample, the same for every release of the table.
     """
 
     by_table: Mapping[tuple[str, ...], float]

@@ -31,7 +31,6 @@ ALLOWED_NAMES = {
     ("marginals/answers.py", "stated"): "an attribute of answers that analysts read",
     ("marginals/averages.py", "stated"): "the same",
     ("marginals/arguments.py", "whole"): "a kind of argument that the doors name",
-    ("marginals/attacks.py", "shown"): "a key of the JSON that attacks write",
     ("marginals/attacks.py", "told"): "a key of the JSON that attacks write",
     ("marginals/publishing/policy.py", "alone"): "a key of configs",
     ("marginals/tables/table.py", "whole"): "an attribute that modules of publishing read",

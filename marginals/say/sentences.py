@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 HOLDS, FAILS, UNDECIDED, ATTESTED, WARNING = "holds", "fails", "undecided", "attested", "warning"
 NOTHING_FOUND, NOT_EXAMINED, LOOK = "nothing found", "not examined", "look"
@@ -21,7 +21,7 @@ class Sentence(NamedTuple):
 
     mark: str
     text: str
-    detail: tuple[str, ...] = ()
+    detail: Sequence[str] = ()
     readers: str = TABLES_ALONE
     term: str = ""
 
@@ -37,14 +37,9 @@ class Sentence(NamedTuple):
         yield from (f"  {line}" for line in self.detail)
 
     @property
-    def details(self) -> tuple[str, ...]:
+    def details(self) -> Sequence[str]:
         """The term and the detail, as a page folds them."""
         return (self.term, *self.detail) if self.term else self.detail
-
-
-def sentences_of(answer: dict[str, Any]) -> list[Sentence]:
-    """Return the sentences in the JSON of `marginals verify` or `marginals attack`; none in that of an error."""
-    return [Sentence(**{**entry, "detail": tuple(entry["detail"])}) for entry in answer.get("sentences", [])]
 
 
 @dataclass(frozen=True)

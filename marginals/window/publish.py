@@ -19,7 +19,7 @@ from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
 from marginals.names import number_of
 from marginals.say.decision import approval_lines, decision_words, verdict_line
-from marginals.say.sentences import by_readers, sentences_of
+from marginals.say.sentences import Sentence, by_readers
 from marginals.say.table import dropped_lines, left_out_lines, unit_in_words, whose_lines
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
@@ -73,7 +73,11 @@ def show(window: Window, request: Request) -> Response:
         found=candidate,
         decision=None if candidate is None or candidate.decision is None else decision_words(candidate.decision),
         unpublished={} if candidate is None else candidate.answer.get("unpublished") or {},
-        jobs=[(title, job, [] if job.runs else by_readers(sentences_of(job.answer))) for title, job in jobs if job],
+        jobs=[
+            (title, job, [] if job.runs else by_readers(Sentence(**entry) for entry in job.answer.get("sentences", ())))
+            for title, job in jobs
+            if job
+        ],
         releases=there,
         chosen=chosen,
         changed=changed_since(window.project, config, chosen) if chosen else [],

@@ -10,7 +10,7 @@ from checks.attacks.knowledge import CertainCells
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.pairs import pairs_shown
 from marginals.say.attacks import attack_sentences
-from marginals.say.sentences import by_readers, sentences_of
+from marginals.say.sentences import Sentence, by_readers
 from models import Collection
 from strategies import decomposable_collections
 
@@ -58,8 +58,8 @@ def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothin
         left_out={"disease": "it is too large"},
     )
     sentences = list(attack_sentences(attacks))
-    answer = json.loads(json.dumps({"sentences": marginals.plain(sentences)}))
-    assert sentences_of(answer) == sentences
+    read = [Sentence(**told) for told in json.loads(json.dumps(marginals.plain(sentences)))]
+    assert [[*one.lines] for one in read] == [[*one.lines] for one in sentences]
     assert [each.mark for each in sentences[:3]] == ["nothing found", "not examined", "not examined"]
     groups = by_readers(sentences)
     assert [(group.readers, group.tally) for group in groups] == [
