@@ -24,7 +24,7 @@ import numpy as np
 from checks.attacks.algorithm import CertainRange, FittedLevelDisclosure, level_told
 from marginals.bundle.content import BundleContent
 from marginals.tables.attribute import MISSING
-from marginals.tables.group_names import GroupNaming
+from marginals.tables.group_names import GroupNaming, lifted_counts
 from marginals.tables.levels import unnamed_ladder
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, IndexArray
@@ -88,11 +88,11 @@ class _View:
     @cached_property
     def counts(self) -> CountArray:
         """Rows of the values that were merged."""
-        return _lifted(self.naming.hierarchy, self.naming.start, self.base)
+        return lifted_counts(self.naming.hierarchy, self.naming.start, self.base)
 
     @cached_property
     def _labels(self) -> set[tuple[Any, ...]]:
-        return self._labels_of(self.hierarchy, self.levels, _lifted(self.hierarchy, self.levels[0], self.base))
+        return self._labels_of(self.hierarchy, self.levels, lifted_counts(self.hierarchy, self.levels[0], self.base))
 
     def _labels_of(self, ladder: Hierarchy, levels: Sequence[int], rows: CountArray) -> set[tuple[Any, ...]]:
         """Rows of each group of the finest level, and its labels; and its values, if a release tells them."""
@@ -109,7 +109,7 @@ class _View:
 
     def _is_refined(self, ladder: Hierarchy, level: int, base: CountArray) -> bool:
         """Return True if a search would publish the next finer level: no group of it is small, and it tells more."""
-        rows, finer = _lifted(ladder, level, base), _lifted(ladder, level - 1, base)
+        rows, finer = lifted_counts(ladder, level, base), lifted_counts(ladder, level - 1, base)
         above, leaves = ladder.lift(level - 1, level), ladder.leaf_counts
         is_small = ((finer > 0) & (finer < self.least)).any()
         return not is_small and bool((finer * leaves(level)[above] != rows[above] * leaves(level - 1)).any())
@@ -122,7 +122,7 @@ class _View:
         ladder = unnamed_ladder(self.naming, base, self.fitted.k)
         expected = sorted(rows for rows, *_ in self._labels)
         for level in range(start + 1, ladder.height):
-            rows = _lifted(ladder, level, base)
+            rows = lifted_counts(ladder, level, base)
             if sorted(rows[rows > 0]) != expected or (self._is_finest and self._is_refined(ladder, level, base)):
                 continue
             named = self.naming.named(ladder, level, base, self.least).hierarchy
@@ -130,10 +130,6 @@ class _View:
             if any(self._labels_of(named, [level, *others], rows) == self._labels for others in coarser):
                 return True
         return False
-
-
-def _lifted(hierarchy: Hierarchy, level: int, base: CountArray) -> CountArray:
-    return np.bincount(hierarchy.lift(0, level), base, hierarchy.size(level)).astype(np.int64)
 
 
 _Part: TypeAlias = tuple[IndexArray, CountArray | None]
@@ -186,7 +182,7 @@ def _sets(naming: GroupNaming, parts: Sequence[_Part]) -> dict[str, IndexArray]:
 def _parts(view: _View) -> Iterator[_Part]:
     """Groups of several values whose names tell them, and one part of the values that may be in any other group."""
     naming, finest = view.naming, view.levels[0]
-    labels, rows = view.hierarchy.labels[finest], _lifted(view.hierarchy, finest, view.base).tolist()
+    labels, rows = view.hierarchy.labels[finest], lifted_counts(view.hierarchy, finest, view.base).tolist()
     groups = list(zip(naming.members(view.hierarchy, finest), rows))
     occurring = naming.named(view.hierarchy, finest, view.base, view.least).occurring
     is_clear = [

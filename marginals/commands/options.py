@@ -68,7 +68,6 @@ REPLACED: Mapping[str, str] = {
     "disclose --seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
     "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
 }
-"""Replacements of commands and options that are gone."""
 
 _OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
 _OVER_IN_PHASE = (

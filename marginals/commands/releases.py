@@ -1,6 +1,6 @@
 """Commands about releases: writing, checking, asking and attacking them, and the ledger of those that are out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from math import inf
@@ -130,12 +130,17 @@ def publish(
     by_role = kept_out_by_role(roles, config.name)
     publication = replace(publication, steward=replace(publication.steward, by_role=by_role))
     warnings = list(whose_lines(table))
-    publication = written(publication, out, page, key)
+    PHASES.begin("steward's page")
+    with page.around(publication.steward.page(publication.steward)):
+        ENDING.heed()
+        PHASES.begin("writing")
+        publication = publication.write(out, sign=key)
+    PHASES.begin("")
     if as_json:
-        print_publication_json(publication, page, list(configured.unconfirmed), warnings)
+        _print_json(publication, page, configured.unconfirmed, warnings)
         return
     print_lines(warnings)
-    hand_over(publication, page, verbose=verbose)
+    _hand_over(publication, page, verbose=verbose)
     if key is not None:
         click.echo(
             f"It is signed; whoever has the public key checks that: marginals verify {out} --key {key.public.text}"
@@ -208,23 +213,9 @@ def _before_searching(
     yield from filter(None, [unit_in_words(table.rows_per_person) if table.rows_per_person != ANY else ""])
 
 
-def written(
-    publication: "Publication", out: Path, page: "StewardFile", key: "SecretKey | None" = None
-) -> "Publication":
-    """A publication whose release is written with its steward's page: both, or neither where it cannot be."""
-    PHASES.begin("steward's page")
-    with page.around(publication.steward.page(publication.steward)):
-        ENDING.heed()
-        PHASES.begin("writing")
-        publication = publication.write(out, sign=key)
-    PHASES.begin("")
-    return publication
-
-
-def print_publication_json(
-    publication: "Publication", page: "StewardFile", unconfirmed: Sequence[str] = (), warnings: Sequence[str] = ()
+def _print_json(
+    publication: "Publication", page: "StewardFile", unconfirmed: Iterable[str], warnings: Sequence[str]
 ) -> None:
-    """Print all of a publication for programs. unconfirmed: attributes whose roles are guesses."""
     from marginals.decision import Decision
 
     release, steward, search = publication.release, publication.steward, publication.steward.search
@@ -266,8 +257,7 @@ def print_publication_json(
     print_json(answer | facts | {name: value for name, value in more.items() if value not in (None, ())})
 
 
-def hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool = False) -> None:
-    """Print the decision that a publication carries out; verbose: and all that was found."""
+def _hand_over(publication: "Publication", page: "StewardFile", *, verbose: bool) -> None:
     from marginals.bundle.content import REPORT
     from marginals.decision import Decision
     from marginals.ledger import waiting_lines

@@ -27,7 +27,7 @@ from marginals.commands.options import (
     print_sentences,
     progress_bars,
 )
-from marginals.commands.releases import FAILED, hand_over, print_publication_json, written
+from marginals.commands.releases import FAILED, publish
 from marginals.config import RARE
 from marginals.deadline import PHASES
 from marginals.errors import InputError, NothingPublishableError, system_reason
@@ -225,7 +225,6 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     from marginals.bundle.writing import require_folder
     from marginals.demo import census_config, census_hierarchies, simulate_census
     from marginals.files import replace_folder
-    from marginals.steward import StewardFile, steward_page_path
 
     require_folder(folder)
     with progress_bars(not as_json) as progress:
@@ -241,17 +240,10 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
             replace_folder(folder, {path: text.encode() for path, text in files.items()})
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
-        out = folder / "release"
-        config, page = marginals.read_config(out.with_suffix(".toml")), StewardFile(steward_page_path(out), out)
-        publication = marginals.publish(config.read_table(), config.policy, progress, config.imprint)
-        publication = written(publication, out, page)
-    if as_json:
-        print_publication_json(publication, page)
-        return
-    hand_over(publication, page)
-    click.echo(
-        f"Look at {folder / 'release.toml'}, and check the release yourself: marginals verify {folder / 'release'}"
-    )
+    config, out = folder / "release.toml", folder / "release"
+    click.get_current_context().invoke(publish, config=config, out=out, as_json=as_json)
+    if not as_json:
+        click.echo(f"Look at {config}, and check the release yourself: marginals verify {out}")
 
 
 @click.command()

@@ -12,7 +12,7 @@ from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
 from marginals.config.questions import quoted
 from marginals.config.rules import Guess
-from marginals.config.vocabulary import is_recognizable, kinds, meaning_of
+from marginals.config.vocabulary import kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
 from marginals.tables.relations import Copy, copies, finer_columns, sums
@@ -24,11 +24,8 @@ MOST_COLUMNS = 80
 _FEWEST_SENSITIVE_WORDS = 3
 _TIMES_KNOWN = 2
 _SHORTEST_STEM = 3
-_FEWEST_ANSWERS, _FEWEST_WITH_SAME_ANSWERS = 4, 3
-_SHORTEST_ANSWER = 3
 _FEWEST_CALLED_ALIKE = 5
 _FEWEST_CODES, _MOST_CODES = 3, 11
-_SHARE_OF_SAME_ANSWERS = 0.75
 _MOST_COORDINATES_OF_DISTRICTS = 100
 _FEWEST_NAMES = 10
 
@@ -45,7 +42,7 @@ class BesideRule(NamedTuple):
 
 
 def _like_sensitive_ones(guessed: GuessedTable) -> Mapping[str, Guess]:
-    evidence = _batteries(guessed) | _spending(guessed) | _numbered_along(guessed) | _same_answers(guessed)
+    evidence = _batteries(guessed) | _spending(guessed) | _numbered_along(guessed)
     return {name: guessed.protected(name, why, why) for name, why in evidence.items()}
 
 
@@ -59,28 +56,6 @@ def _numbered_along(guessed: GuessedTable) -> dict[str, str]:
         for name, other in like.items()
         if other and any(c.isdigit() for c in name + other)
     }
-
-
-def _same_answers(guessed: GuessedTable) -> dict[str, str]:
-    sets: dict[frozenset[str], list[str]] = {}
-    for name in guessed.used:
-        labels = guessed.guesses[name].labels.values
-        answers = frozenset(labels.get(text, text).strip().lower() for text in guessed.facts[name].values)
-        spoken = sum(len(re.findall(r"[^\W\d_]", answer)) >= _SHORTEST_ANSWER for answer in answers)
-        if len(answers) >= _FEWEST_ANSWERS and 2 * spoken > len(answers):
-            near = (other for other in sets if _SHARE_OF_SAME_ANSWERS * len(answers | other) <= len(answers & other))
-            sets.setdefault(next(near, answers), []).append(name)
-
-    def is_known(facts: Facts) -> bool:
-        return facts.is_recognizable or is_recognizable("".join(facts.words_in_order)[:-1])
-
-    why = "it has the same answers as other columns, as questions about opinions or health have"
-    alike = [
-        names
-        for names in sets.values()
-        if len(names) >= _FEWEST_WITH_SAME_ANSWERS and not any(is_known(guessed.facts[name]) for name in names)
-    ]
-    return {name: why for names in alike for name in names if guessed.guesses[name].is_open}
 
 
 def _batteries(guessed: GuessedTable) -> dict[str, str]:
@@ -260,9 +235,8 @@ def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:
 
 RULES = (
     BesideRule(
-        "Nothing is known of it, and it is called like a sensitive column but for figures or a last letter, or three "
-        "columns or more have the same answers in words, or five whose names begin alike the same few answers, or it is "
-        "called like goods beside an income",
+        "Nothing is known of it, and it is called like a sensitive column but for figures or a last letter, or five "
+        "columns whose names begin alike have the same few answers, or it is called like goods beside an income",
         "sensitive, and asked",
         _like_sensitive_ones,
     ),

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
-from typing import Literal
+from heapq import nlargest
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -100,6 +101,9 @@ class Marks:
 
 NO_MARKS = Marks()
 
+_OF_VALUES = ("format", "numbers", "whole_numbers")
+"""Facts that follow from the values and the decimal sign."""
+
 
 @dataclass(frozen=True, eq=False)
 class Facts(ColumnTexts):
@@ -122,6 +126,13 @@ class Facts(ColumnTexts):
                 counts[text] += count
         return cls(name, (), np.zeros(0, dtype=np.int64), len(frame))._with_rows(counts, in_order(counts))
 
+    def described(self, **changes: Any) -> "Facts":
+        """Return the same values, of which what was counted stays, with other facts of the column."""
+        result = replace(self, **changes)
+        if result.decimal == self.decimal:
+            vars(result).update({name: fact for name, fact in vars(self).items() if name in _OF_VALUES})
+        return result
+
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
         present = tuple(values)
         counts = np.array([rows_of[value] for value in present], dtype=np.int64)
@@ -135,11 +146,15 @@ class Facts(ColumnTexts):
     def without(self, missing: Collection[str]) -> "Facts":
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
-        return self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
+        return (
+            self
+            if not absent
+            else self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
+        )
 
     def marked(self, marks: Marks) -> "Facts":
         """Count marks of this column as missing, and dates in one spelling."""
-        filled = replace(self.without(marks.texts), marks=marks)
+        filled = self.without(marks.texts).described(marks=marks)
         days = {} if filled.format is not None else dates_of_column(filled.values)
         if not days:
             return filled
@@ -373,7 +388,7 @@ def marks_of(column: ColumnTexts, labels: Mapping[str, str]) -> Marks:
     labelled = tuple(value for value in column.values if labels.get(value) and says_nothing(labels[value]))
     if labelled:
         return Marks(labelled, "the labels of the file say so")
-    written = NumberFormat.of(column.values, column.decimal)
+    written = column.format
     if written is None:
         return NO_MARKS
     numbers = {text: number for text in column.values if (number := written.number(text)) is not None}
@@ -401,15 +416,19 @@ def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
     if below and len(others) >= (2 if len(below) > 1 else _FEWEST_OTHERS):
         is_asked = len(below) == 1 and abs(numbers[below[0]]) not in _CODES_IF_NEGATIVE
         return Marks(below, "all other numbers are 0 or more", is_asked)
+    few_largest = nlargest(8, others)  # one more than a family has codes
     for digits in range(5, 0, -1):
         family = {Decimal(text * digits) for text in "789"}
         family |= {Decimal(10**digits - n) for n in range(1, 5) if digits > 1}
-        largest, gap = max(others - family, default=max(family)), 1 if digits == 1 else _GAP_BELOW_CODES
+        if others and few_largest[0] > max(family):
+            break
+        largest = next((number for number in few_largest if number not in family), max(family))
+        gap = 1 if digits == 1 else _GAP_BELOW_CODES
         for number in sorted(others & family):
             largest = number if 0 < number - largest <= gap else largest
         codes = tuple(text for text, number in above.items() if number in family and number > largest)
         rest = [rows_of[text] for text, number in above.items() if number <= largest]
-        if not codes or len(rest) < 2 or max(others) > max(family):
+        if not codes or len(rest) < 2:
             continue
         least, are_many = min(map(above.__getitem__, codes)), len(codes) > 1
         is_far = 0 < _TIMES_LARGER * largest <= least and least - largest > _GAP_BELOW_CODES
@@ -441,6 +460,8 @@ def decimal_comma(columns: Sequence[ColumnTexts]) -> str:
 
 
 def _has_fractions(column: ColumnTexts, sign: str) -> bool:
+    if not any(sign in value for value in column.values):
+        return False
     texts = [value for value in column.values if not says_nothing(value)]
     number_format = NumberFormat.of(texts, sign)
     if number_format is None or not all(map(number_format.is_number, texts)) or not any(sign in text for text in texts):

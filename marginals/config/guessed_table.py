@@ -169,7 +169,7 @@ class DescribedTable:
             read = [Facts.read(_of_each(frame, c.name, keys[0]), c.name).without(nothing) for c in read]
         decimal_why = decimal_comma(read)
         labels, decimal = column_labels(source), "," if decimal_why else "."
-        read = [replace(c, decimal=decimal, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
+        read = [c.described(decimal=decimal, rare=rare, labels=labels.get(c.name, UNSAID)) for c in read]
         columns = {c.name: c.marked(marks_of(c, c.labels.values)) for c in read}
         return cls(source.name, frame, columns, keys, shared, questions, nothing, decimal_why, rare, counts)
 

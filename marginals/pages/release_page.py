@@ -60,9 +60,8 @@ def report_html(published: BundleContent) -> bytes:
     margins = published.everything.margins
     findings = published.verify()
     levels = {a: sorted({margin[a] for margin in margins if a in margin}) for a in published.domain.attributes}
-    claims = [
-        claim_words(claim, finding, published.sensitive) for claim, finding in zip(published.claims, findings.checks)
-    ]
+    checks = published.codebook.worded(findings.checks)
+    claims = [claim_words(*pair, published.sensitive) for pair in zip(published.claims, checks)]
     about = [claim for claim in published.claims if isinstance(claim, AttributeClaim)]
     demanded = {claim for rule in published.rules for claim in rule.claims}
     holding = [
@@ -83,7 +82,7 @@ def report_html(published: BundleContent) -> bytes:
         attributes=[_attribute(published, name, numbers) for name, numbers in levels.items()],
         marginals=_marginals(published),
         claims=claims,
-        rules=[rule_words(rule, published.sensitive) for rule in findings.rules],
+        rules=[rule_words(rule, published.sensitive) for rule in published.codebook.worded(findings.rules)],
         beside_rules=[words for claim, words in zip(published.claims, claims) if claim not in demanded],
         attackers=by_readers(attack_sentences(attacks)),
         not_for_register=together([reader.sensitive for reader in attacks.register if reader.basis == NOT_EXAMINED]),

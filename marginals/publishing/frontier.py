@@ -40,8 +40,6 @@ def frontier(
     - `kl_divergence` of the data from the release; `value`, the objective of the policy, with its price of chance.
     - `gap`: another decomposable release is better by at most this; `optimal`: none is.
     - `margins`, how many.
-    - `least`: the smallest value of all rows with at least this k and the same diversity, which this policy allows too. If
-      it is smaller than `value`, the search missed it.
     - `seconds` of the search; `reason`, why nothing can be published.
 
     These numbers come from the table and are not for publication. Only `publish` verifies a release. Raises InputError for
@@ -70,13 +68,7 @@ def frontier(
         row_policy = replace(policy, k_link=least, k_combinatorial=together, diversity=demanded, strategy=strategy)
         _ = row_policy.requirements_of(table)  # refuses what makes no sense
         rows.append(row_policy)
-    frame = pd.DataFrame(in_processes(jobs, partial(_best_release, table), rows))
-    least_values = [
-        np.fmin.reduce(frame.value[(frame.k >= line.k) & (frame.diversity == line.diversity)].to_numpy())
-        for line in frame.itertuples()
-    ]
-    frame.insert(list(frame).index("seconds"), "least", least_values)
-    return frame
+    return pd.DataFrame(in_processes(jobs, partial(_best_release, table), rows))
 
 
 def _best_release(table: Table, policy: Policy) -> dict[str, Any]:

@@ -98,12 +98,6 @@ class TableRisk:
         return float(product(self.prior, np.array([of.risk for of in self.dictionaries])).sum())
 
     @property
-    def linked_bayes_risk(self) -> float | None:
-        """Risk of records that are linked first, expected over the dictionaries; None if they are not linked."""
-        risks = [of.linked_risk for of in self.dictionaries]
-        return None if None in risks else float(product(self.prior, np.array(risks, dtype=float)).sum())
-
-    @property
     def worst_case_risk(self) -> float:
         """Largest risk over the dictionaries."""
         return max(of.risk for of in self.dictionaries)

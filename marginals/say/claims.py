@@ -19,6 +19,7 @@ from checks.claims import (
     Register,
     listing,
 )
+from checks.diversity.registry import stated_diversity
 from checks.finding import Algorithm, Finding, Verdict, WorstClass
 from marginals.criteria import criterion_clause, criterion_reached
 from marginals.named_rules import AppliedRule, rule_names
@@ -179,26 +180,12 @@ def harm_sentences(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNT
         yield Sentence(LOOK, about, (*lines, table["harmless"]))
 
 
-def _reached(claim: Claim, worst: WorstClass) -> str:
-    if isinstance(claim, CountClaim):
-        if worst.count is None:
-            return ""
-        of_a_person = "" if claim.rows_per_person in (None, 1) else f" for {claim.k:,} people"
-        unit = "people" if claim.rows_per_person == 1 else "rows"
-        return f"{worst.count:,.6g} {unit} (limit: at least {claim.least_count:,}{of_a_person})"
-    if worst.reached is None or not isfinite(worst.reached):
-        return ""
-    assert isinstance(claim, AttributeClaim)
-    whose = f"{together(worst.values, 'values')}: " if worst.values else ""
-    return f"{whose}{criterion_reached(claim.diversity, worst.reached)}"
-
-
 # Claims of a page: each with its verdict and the class that comes nearest to breaking it.
 
 
 def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dict[str, Any]:
-    """Return a claim for a page, with its sentence and its worst class: a `lead`, its `cell`, and what it `reached`."""
-    worst, meaning = finding.worst_class, claim_meaning(claim, sensitive)
+    """Return a claim for a page: its sentence, what it means, and its worst class."""
+    meaning = claim_meaning(claim, sensitive)
     if Algorithm.NOT_PUBLISHED in finding.algorithms:
         meaning = (
             f"No table shows {claim.about or 'it'}, so nobody learns anything about it here, whatever is demanded."
@@ -208,9 +195,7 @@ def claim_words(claim: Claim, finding: Finding, sensitive: Sequence[str]) -> dic
         "sentence": _sentence_on(finding, ()),
         "meaning": meaning,
         "verdict": finding.verdict.value,
-        "lead": "Closest case" if finding.holds else "Worst case",
-        "cell": worst.cell,
-        "reached": _reached(claim, worst),
+        "worst": _worst(finding),
         "how": "Not decided by these tables"
         if finding.verdict is Verdict.ATTESTED
         else "; ".join(filter(None, [how, finding.note])),
@@ -309,10 +294,6 @@ def finding_sentences(findings: Sequence[Finding], harmful: AnyCollection[str] =
 
 
 _BY_ATTRIBUTE = ("diversity", "sensitive")
-_TOO_LONG = ("margin", "margins", "counts", "distribution")
-"""Keys of a worst class that only JSON and the report show; its levels can be seen in its labels."""
-
-
 _KEPT = (Verdict.HOLDS, Verdict.ATTESTED)
 
 
@@ -347,12 +328,29 @@ def _sentence(finding: Finding, term: str, about: str, detail: Sequence[str]) ->
     return Sentence(finding.verdict.value, f"{meaning}.", tuple(filter(None, detail)), term=term)
 
 
-def _worst(finding: Finding, harmful: AnyCollection[str]) -> str:
-    if finding.worst is None or finding.parameters.get("sensitive") in harmful:
+def _worst(finding: Finding, harmful: AnyCollection[str] = ()) -> str:
+    worst, lead = finding.worst, "closest case" if finding.holds else "worst case"
+    if worst is None or finding.sensitive in harmful:
         return ""
-    worst = {k: value for k, value in plain(finding.worst).items() if k not in _TOO_LONG and value is not None}
-    lead = "closest case" if finding.holds else "worst case"
-    return f"{lead}: {'; '.join(f'{key} {_plain(value)}' for key, value in worst.items())}"
+    if isinstance(worst, WorstClass):
+        cell = "" if worst.cell is None else _plain(worst.cell)
+        facts = ": ".join(filter(None, [cell, _reached(worst, finding.parameters)]))
+    else:
+        facts = "; ".join(f"{key} {_plain(value)}" for key, value in plain(worst).items() if key != "margin")
+    return f"{lead}: {facts}" if facts else ""
+
+
+def _reached(worst: WorstClass, demand: Mapping[str, Any]) -> str:
+    counts, most = worst.count_between if worst.count is None else (worst.count,), demand.get("rows_per_person")
+    unit = ("person", "people") if most == 1 else ("row", "rows")
+    number = f"{f'{counts[0]:,} to ' if len(counts) > 1 else ''}{number_of(counts[-1], *unit)}" if counts else ""
+    if "k" in demand:
+        of_a_person = "" if most in (None, 1) else f" for {demand['k']:,} people"
+        return number and f"{number} (limit: at least {demand['k'] * (most or 1):,}{of_a_person})"
+    if worst.reached is None or not isfinite(worst.reached):
+        return number
+    whose = f"{together(worst.values, 'values')}: " if worst.values else ""
+    return f"{whose}{criterion_reached(stated_diversity(demand['diversity']), worst.reached)}"
 
 
 def _plain(value: Any) -> str:

@@ -70,7 +70,7 @@ def risk_lines(report: RiskReport) -> Iterator[str]:
     for of in table.dictionaries:
         if of.linked_risk is not None:
             yield f"  {of.name}, after linkage with public records: risk {of.linked_risk:.4g}"
-    linkage = "" if table.linked_bayes_risk is None else " without linkage"
+    linkage = "" if table.dictionaries[0].linked_risk is None else " without linkage"
     for of in table.dictionaries:
         if of.is_upper_bound:
             more = "no dictionary of the same people and more, in no finer values, gives a larger risk"

@@ -46,8 +46,8 @@ _ROWS = 10_000
 def likely_counts(source: Source) -> str | None:
     """Return the column of a table that most likely has the number of people of each row, None if there is none.
 
-    It has a name of counts, and whole numbers that do not number the rows. No two rows are alike in the other columns,
-    row names and keys set aside.
+    It has a name of counts, which is none of n1, n2, n3, and whole numbers that do not number the rows. No two rows are
+    alike in the other columns, row names and keys set aside.
     """
     if not any(map(is_called_a_count, source.columns)):
         return None
@@ -55,7 +55,10 @@ def likely_counts(source: Source) -> str | None:
         rows = source.first_rows(_ROWS)
     except (InputError, MemoryError):  # lists and the like
         return None
+    are_numbered = sum(_letters(column) == "n" for column in rows.values) > 2
     for column in filter(is_called_a_count, rows.values):
+        if are_numbered and _letters(column) == "n":
+            continue
         texts = [rows.values[column][code] for code in rows.codes[column].tolist()]
         numbers = [number for text in texts if text is not None and (number := number_in(text)) is not None]
         if len(texts) < 2 or 10 * len(numbers) < 9 * len(texts) or sum(numbers) <= len(texts):

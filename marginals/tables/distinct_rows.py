@@ -3,7 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime
@@ -202,24 +202,21 @@ def without_blank_rows(frame: "pd.DataFrame") -> "pd.DataFrame":
     """Return the rows of a frame that have some value: one without any, as a line of commas, is about nobody."""
     if frame.shape[1] < 2:
         return frame
-    blank = np.ones(len(frame), dtype=bool)
+    views = {str(name): [*frame[name]] for name, kind in frame.dtypes.items() if "string_view" in str(kind)}
+    frame, blank = frame.assign(**views) if views else frame, np.ones(len(frame), dtype=bool)  # pandas filters no views
     for place in range(frame.shape[1]):
         blank &= _is_blank(frame.iloc[:, place])
         if not blank.any():
             return frame
-    views = {str(name): [*frame[name]] for name, kind in frame.dtypes.items() if "string_view" in str(kind)}
-    return frame.assign(**views)[~blank]  # pandas filters no views
+    return frame[~blank]
 
 
 def _is_blank(column: "pd.Series[Any]") -> BoolArray:
     blank: BoolArray = column.isna().to_numpy(dtype=bool)
-    if str(column.dtype) in ("str", "string", "string[pyarrow]", "large_string[pyarrow]"):
-        texts = column.unique().tolist()
-        return blank | column.isin([t for t in texts if isinstance(t, str) and not t.strip(BLANKS)]).to_numpy(
-            dtype=bool
-        )
-    if column.dtype.kind == "O":
-        blank = blank | np.array([isinstance(v, str) and not v.strip(BLANKS) for v in column], dtype=bool)
+    if column.dtype.kind in "OU":
+        with suppress(TypeError, NotImplementedError):  # lists and the like, which are not blank
+            texts = [text for text in column.unique().tolist() if isinstance(text, str) and not text.strip(BLANKS)]
+            return blank | column.isin(texts).to_numpy(dtype=bool)
     return blank
 
 
@@ -241,9 +238,11 @@ class PandasFrame(InOrder):
     def first_rows(self, count: int) -> DistinctRows:
         """Return at most so many rows at the beginning, alike ones apart, of the columns that can be read."""
         first = PandasFrame(self.frame.loc[:, ~self.frame.columns.duplicated()].head(count), self.name)
-        return DistinctRows.each_once(
-            _readable(first.columns, lambda place: first._coded(first.columns[place])), len(first.frame)
-        )
+        readable = dict[str, tuple[CodeArray, Values]]()
+        for column in first.columns:
+            with suppress(InputError):
+                readable[column] = first._coded(column)
+        return DistinctRows.each_once(readable, len(first.frame))
 
     def rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return all rows of some columns in order, alike ones apart."""
@@ -299,21 +298,11 @@ def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRow
     return DistinctRows.each_once(coded, table.num_rows)
 
 
-def first_rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRows:
-    """Return all rows in order, alike ones apart, of the columns that can be read; of columns of one name the first."""
-    coded = _readable(columns, lambda place: _coded(table.column(place), f"column {columns[place]!r} of {name}"))
-    return DistinctRows.each_once(coded, table.num_rows)
+def frame_of_arrow(table: "pa.Table", name: str = "the table") -> PandasFrame:
+    """Return the frame of a table, in which every value stays as it is."""
+    import pandas as pd
 
-
-def _readable(
-    columns: Sequence[str], coded: Callable[[int], tuple[CodeArray, Values]]
-) -> dict[str, tuple[CodeArray, Values]]:
-    readable, places = dict[str, tuple[CodeArray, Values]](), dict[str, int]()
-    for place, column in enumerate(columns):
-        if places.setdefault(column, place) == place:
-            with suppress(InputError):
-                readable[column] = coded(place)
-    return readable
+    return PandasFrame(without_views(table).to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True), name)
 
 
 _LISTS = "lists or the like, not single values"

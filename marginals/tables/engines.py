@@ -107,9 +107,7 @@ class CodedRows:
         parts = self._in_parts(recodings, "SELECT rows AS size, count(*) AS cells FROM ({}) GROUP BY ALL")
         sizes, cells = (np.concatenate([_numbers(part, name) for part in parts]) for name in ("size", "cells"))
         distinct, where = np.unique(sizes, return_inverse=True)
-        totals: CountArray = np.zeros(len(distinct), dtype=np.int64)
-        np.add.at(totals, where, cells)
-        return distinct, totals
+        return distinct, np.bincount(where, cells).astype(np.int64)
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
         """Return the approximate number of distinct rows, recoded."""

@@ -29,14 +29,14 @@ from marginals.tables.distinct_rows import (
     DistinctRows,
     InOrder,
     PandasFrame,
-    first_rows_of,
+    frame_of_arrow,
     rows_of,
     text_of,
     without_blank_rows,
 )
 from marginals.tables.layout import LOOKED_AT, Header, Layout, footnote
 from marginals.tables.opening import PARQUET, reading, require
-from marginals.tables.workbook import sheets_of
+from marginals.tables.workbook import AS_CSV, sheets_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,8 +48,6 @@ STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
 SPREADSHEETS = (".xlsx", ".xlsm")
 
 _OTHER_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
-
-_AS_CSV = 'save the sheet as CSV ("CSV UTF-8" in the list of file types of "Save as") and name that file'
 
 
 @dataclass(frozen=True)
@@ -145,7 +143,7 @@ class ProgramFile(Files):
         """Rows of the file. Raises InputError where they cannot be read, or a library is not installed."""
         suffix = self.paths[0].suffix.lower()
         if suffix in _OTHER_SPREADSHEETS:
-            raise InputError(f"{self.name} is a spreadsheet of a kind that is not read; {_AS_CSV}, or save it as .xlsx")
+            raise InputError(f"{self.name} is a spreadsheet of a kind that is not read; {AS_CSV}, or save it as .xlsx")
         return _sheet(self.paths[0], self.form) if suffix in SPREADSHEETS else _statistics(self.paths[0])
 
     @property
@@ -193,7 +191,7 @@ def _one_line(text: object) -> str:
 
 
 def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:
-    require("python_calamine", "excel", f"{path.name} is a spreadsheet; {_AS_CSV}, or have it read as it is: that")
+    require("python_calamine", "excel", f"{path.name} is a spreadsheet; {AS_CSV}, or have it read as it is: that")
     with reading(path), open_regular(path) as stream:
         filled = sheets_of(stream, path.name)
     if sheet is None and len(filled) == 1:
@@ -378,7 +376,7 @@ class ParquetFiles(Files):
     def first_rows(self, count: int) -> DistinctRows:
         """Return at most so many rows at the beginning of the first file, alike ones apart."""
         first = next(iter(_batches(self.paths[0], self.columns))).slice(0, count)
-        return first_rows_of(first, self.columns, self.paths[0].name)
+        return frame_of_arrow(first, self.paths[0].name).first_rows(count)
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read all rows of one of the files."""

@@ -13,11 +13,10 @@ from marginals.tables.distinct_rows import (
     DistinctRows,
     PandasFrame,
     Source,
-    first_rows_of,
+    frame_of_arrow,
     is_of_pandas,
     numbers_of,
     rows_of,
-    without_views,
 )
 from marginals.tables.opening import engine_refusals, require
 
@@ -63,7 +62,7 @@ class LazyFrame:
 
     def first_rows(self, count: int) -> DistinctRows:
         """Return some of the rows, at most so many, of the columns that can be read."""
-        return first_rows_of(self.frame.head(count).collect(backend="pyarrow").to_native(), self.columns, self.name)
+        return frame_of_arrow(self.frame.head(count).collect(backend="pyarrow").to_native()).first_rows(count)
 
     def place(self, _column: str, _text: str) -> str | None:
         """Return None: the rows have no order."""
@@ -87,10 +86,7 @@ def frame_source(frame: object, most: float = inf) -> Source:
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
     if isinstance(opened, nw.LazyFrame):
         return LazyFrame(opened, most)
-    import pandas as pd
-
-    # With Arrow's types, so that every value stays as it is.
-    return PandasFrame(without_views(opened.to_arrow()).to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True))
+    return frame_of_arrow(opened.to_arrow())
 
 
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
-from itertools import count, pairwise
+from itertools import count
 from typing import Literal
 
 import numpy as np
@@ -344,9 +344,7 @@ def seemingly_listed(label: str) -> int:
 
 def lifted_counts(hierarchy: Hierarchy, level: int, counts: CountArray) -> CountArray:
     """Return the rows of each value of a level, by those of the base values."""
-    lifted = np.zeros(hierarchy.size(level), dtype=np.int64)
-    np.add.at(lifted, hierarchy.lift(0, level), counts)
-    return lifted
+    return np.bincount(hierarchy.lift(0, level), counts, hierarchy.size(level)).astype(np.int64)
 
 
 def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int | None) -> Scale | None:
@@ -378,16 +376,11 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
 def _is_gapless(attribute: Attribute, hierarchy: Hierarchy, scale: Scale, start: int) -> bool:
     # Whether the values between the ends were fixed without the rows.
     if attribute.dates:
-        return _are_consecutive([day for day in hierarchy.labels[0] if day != MISSING])
+        days = [day for day in hierarchy.labels[0] if day != MISSING]
+        are_days = all(len(day) == len("2023-11-12") for day in days)
+        return are_days and (date.fromisoformat(max(days)) - date.fromisoformat(min(days))).days == len(days) - 1
     if attribute.intervals or attribute.hierarchy is not None:
         return scale.has_no_gap
     labels = [label for label in hierarchy.labels[start] if label != MISSING]
     is_filled = len(labels) <= MOST_CONSECUTIVE and all(map(is_plain_whole, labels))
     return is_filled and scale.wording is WHOLE_NUMBERS and scale.has_no_gap
-
-
-def _are_consecutive(days: Sequence[str]) -> bool:
-    if not all(len(day) == len("2023-11-12") for day in days):
-        return False
-    numbers = [date.fromisoformat(day).toordinal() for day in days]
-    return all(after == before + 1 for before, after in pairwise(numbers))

@@ -41,6 +41,7 @@ def decompressed(path: Path) -> Iterator[BinaryIO]:
 _DAMAGED: tuple[type[Exception], ...] = (
     ValueError,
     EOFError,
+    OSError,
     zlib.error,
     zipfile.BadZipFile,
     NotImplementedError,  # a kind of compression that nobody here knows
@@ -66,23 +67,15 @@ def reading(path: Path) -> Iterator[None]:
         ) from None
     except FileNotFoundError:
         raise InputError(f"there is no table at {path}") from None
-    except OSError as error:
-        if error.strerror is None:  # of a library that reads the content, not of the system
-            raise _unreadable(path, error) from None
-        raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
-    except _DAMAGED as error:
-        raise _unreadable(path, error) from None
     except Exception as error:
-        if type(error).__module__.startswith("pyreadstat"):
-            raise _unreadable(path, error) from None
-        raise
-
-
-def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(
-        f"{path.name} cannot be read as a table ({type(error).__name__}): it is damaged, cut off, or not of the kind that "
-        "its name says; a table is CSV with a header, or Parquet"
-    )
+        if isinstance(error, OSError) and error.strerror is not None:  # of the system, not of a library
+            raise InputError(f"{path.name} cannot be read: {error.strerror}") from None
+        if not isinstance(error, _DAMAGED) and not type(error).__module__.startswith("pyreadstat"):
+            raise
+        raise InputError(
+            f"{path.name} cannot be read as a table ({type(error).__name__}): it is damaged, cut off, or not of the kind "
+            "that its name says; a table is CSV with a header, or Parquet"
+        ) from None
 
 
 _ENGINES = ("duckdb", "_duckdb", "pyspark", "py4j", "ibis", "pyarrow")

@@ -295,9 +295,8 @@ def places(groups: CodeArray) -> IndexArray:
 
 # Keys are values: a person is one key, however a program or a hand spells it.
 
-_PLAIN_KEYS = re.compile(r"[^0-9A-Za-z\n]|^[0-9]+[Ee][0-9]+$|^[0-9A-Fa-f]{32}$", re.MULTILINE)
-"""Parts of keys that may have several spellings: signs, an exponent, the length of a GUID."""
-_LEADING_ZERO = re.compile("(?<![0-9])0[0-9]")
+_UNCLEAR_KEY = re.compile(r"[^0-9A-Za-z\n]|(?<![0-9])0[0-9]|^[0-9]+[Ee][0-9]+$", re.MULTILINE)
+"""Parts of keys that may have several spellings: signs, a leading zero, an exponent."""
 _WHOLE = re.compile(r"\+?([1-9][0-9]{0,2}(?:[,'\u2019 ][0-9]{3})+|[1-9][0-9]*|0)(?:[.,]0{0,2}|\.0+)?")
 _ROUNDED = re.compile(r"([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{1,2})")
 """A whole number as R writes a round one: 1e+05."""
@@ -319,22 +318,11 @@ def key_of(text: str) -> str:
 
 def spelled_keys(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
     """Return the key of each text, None for blanks, and the forms of two keys that may be one person."""
-    keys = [text or None for text in texts]
-    if not _is_plain(_joined(keys)):
-        keys = [key and (key_of(key) or None) for key in keys]
-    joined = _joined(dict.fromkeys(keys))
-    if _is_plain(joined) and _LEADING_ZERO.search(joined) is None:
-        return keys, None
+    keys = [text and (key_of(text) or None) for text in texts]
+    joined = "\n".join(key for key in dict.fromkeys(keys) if key)
+    are_clear = _UNCLEAR_KEY.search(joined) is None and joined in (joined.upper(), joined.lower())
     have_one_form = joined.isascii() and len(set(joined.translate(_ONE_FORM).split("\n"))) == 1
-    return keys, None if have_one_form else _doubtful(joined.split("\n"))
-
-
-def _joined(keys: Iterable[str | None]) -> str:
-    return "\n".join(key for key in keys if key)
-
-
-def _is_plain(joined: str) -> bool:
-    return _PLAIN_KEYS.search(joined) is None and joined in (joined.upper(), joined.lower())
+    return keys, None if are_clear or have_one_form else _doubtful(joined.split("\n"))
 
 
 def _doubtful(keys: Iterable[str]) -> tuple[str, str] | None:

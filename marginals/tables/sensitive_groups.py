@@ -67,11 +67,12 @@ def in_groups(
     if len(texts) <= CATEGORIES or 2 * sum(text in attribute.values for text in texts) >= len(texts):
         return attribute
     read = [] if numbers is None else [number for text in texts if (number := numbers.number(text)) is not None]
+    fitted = attribute if attribute.is_fitted else replace(attribute, ladder="fitted")
     if len(read) == len(texts) and not attribute.dates:
-        return _in_bands(attribute, read, sizes)
+        return _in_bands(fitted, read, sizes)
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
-        return _in_units(attribute, days, sizes)
+        return _in_units(fitted, days, sizes)
     if is_in_groups(attribute):
         return attribute  # reading the values reports those of another kind
     if 2 * sum(map(is_measured, texts)) >= len(texts):
@@ -87,10 +88,7 @@ def _in_bands(attribute: Attribute, numbers: Sequence[Decimal], counts: CountArr
     widths, start = band_width(numbers, counts), bands_begin(numbers, counts)
     if attribute.intervals and _MUCH * attribute.intervals[0] >= widths[0]:
         return attribute
-    ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(
-        attribute, intervals=widths, start=start, ladder=ladder, apart=heaps(numbers, counts, widths[0], start)
-    )
+    return replace(attribute, intervals=widths, start=start, apart=heaps(numbers, counts, widths[0], start))
 
 
 def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> Attribute:
@@ -98,8 +96,7 @@ def _in_units(attribute: Attribute, days: Sequence[str], counts: CountArray) -> 
     units = [unit for unit in attribute.dates if _DAYS.get(unit, 1) * _MOST_UNITS >= span]
     # The longest of which there are at least a dozen.
     dozens = [unit for unit, length in _DAYS.items() if 12 * length <= span] or ["week"]
-    ladder = attribute.ladder if attribute.is_fitted else "fitted"
-    return replace(attribute, dates=tuple(units or dozens[-1:]), ladder=ladder)
+    return replace(attribute, dates=tuple(units or dozens[-1:]))
 
 
 def band_width(numbers: Sequence[Decimal], counts: CountArray) -> tuple[int] | tuple[Decimal]:

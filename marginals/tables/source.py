@@ -362,8 +362,7 @@ class Reading:
         elif attribute.is_fitted:
             naming = GroupNaming.of(column, attribute, hierarchy, is_observed=self.observed)
             if attribute.first_merged < hierarchy.height:  # not of missing values alone
-                rows = np.zeros(hierarchy.size(0), dtype=np.int64)
-                np.add.at(rows, codes, sizes[occurring])
+                rows = np.bincount(codes, sizes[occurring], hierarchy.size(0)).astype(np.int64)
                 hierarchy = self._fitted_ladder(naming, rows, alike)
         if is_in_groups(attribute) and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])

@@ -121,9 +121,7 @@ def kept_counts(engine: "CodedRows", recodings: Mapping[str, Recoding]) -> dict[
     for column, recoding in recodings.items():
         constant = {other: np.where(codes >= 0, 0, -1) for other, codes in recodings.items()}
         codes, counts = engine.count({**constant, column: recoding})
-        sizes = np.zeros(int(recoding.max(initial=-1)) + 1, dtype=np.int64)
-        np.add.at(sizes, codes[column].astype(np.intp), counts)
-        counted[column] = sizes
+        counted[column] = np.bincount(codes[column], counts, int(recoding.max(initial=-1)) + 1).astype(np.int64)
     return counted
 
 

@@ -65,6 +65,9 @@ class NumberFormat:
         `texts`: distinct. Words without a digit may stand among at least as many numbers. Codes have leading zeros, as
         `007`, an E as `1E1` beside `12`, or zeros at the end that tell them apart, as `250.1` and `250.10`.
         """
+        together = "\n".join(texts)
+        if _PLAIN_WHOLES.fullmatch(together) and together.count("\n") == len(texts) - 1:
+            return _format(decimal)
         numerals = [text for text in texts if has_digit(text)]
         if not numerals or 2 * len(numerals) < len(texts) or any(map(has_leading_zero, numerals)):
             return None
@@ -307,6 +310,7 @@ def is_plain_whole(text: str) -> bool:
 
 
 _PLAIN_WHOLE = re.compile(r"0|-?[1-9][0-9]{0,9}")
+_PLAIN_WHOLES = re.compile(rf"(?:{_PLAIN_WHOLE.pattern})(?:\n(?:{_PLAIN_WHOLE.pattern}))*")
 
 
 _LIKE_A_DATE = re.compile(

@@ -32,7 +32,7 @@ _PIECE = 1 << 16
 _LAST_ROW, _LAST_COLUMN = 1 << 20, 1 << 14
 _INDENT = re.compile(rb"""\balignment\b[^>]*\bindent=["'][1-9]""")
 _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
-_AS_CSV = "save the sheet as CSV and name that file"
+AS_CSV = 'save the sheet as CSV ("CSV UTF-8" in the list of file types of "Save as") and name that file'
 
 Rows = list[list[object]]
 """Values of a sheet, row by row; None for nothing and for an error such as #N/A."""
@@ -59,14 +59,14 @@ def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
             sheet: rows for sheet, rows in values.items() if any(value is not None for row in rows for value in row)
         }
     except _RefusedError as error:
-        raise InputError(f"{name} {error}; {_AS_CSV}") from None
+        raise InputError(f"{name} {error}; {AS_CSV}") from None
     except BaseException as error:
         damaged = (CalamineError, expat.ExpatError, ArithmeticError, LookupError, ValueError)
         if not isinstance(error, damaged) and type(error).__name__ != "PanicException":  # of the library's Rust
             raise
         raise InputError(
             f"{name} has a part that is no XML of a spreadsheet, or lacks one ({type(error).__name__}); save it again with "
-            f"a spreadsheet program, or {_AS_CSV}"
+            f"a spreadsheet program, or {AS_CSV}"
         ) from None
 
 

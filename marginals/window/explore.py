@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _MOST_CELLS = 20_000
-"""Cells of a table that is worked out, at most."""
 
 _SHOWN = 300
 """Rows of a table that a page shows; the file has all."""

@@ -95,12 +95,9 @@ class Job:
         threading.Thread(target=insist, daemon=True).start()
 
     def _send(self, number: int) -> None:
-        """Send a signal to the processes of the job; to the first one alone if it has no group yet."""
+        """Send a signal to the processes of the job; on Windows to the first one."""
         with suppress(ProcessLookupError, PermissionError):
-            try:
-                os.killpg(self.process.pid, number)
-            except (ProcessLookupError, AttributeError):
-                os.kill(self.process.pid, number)
+            getattr(os, "killpg", os.kill)(self.process.pid, number)
 
     def watch(self, then: Callable[["Job"], None] | None) -> None:
         """Read what the process prints until it ends, then call `then`."""
@@ -178,8 +175,7 @@ class JobList:
 
     def stop(self) -> None:
         """End all, and wait until they have ended."""
-        running = [job for job in self._jobs if job.runs]
-        for job in running:
+        for job in self._jobs:
             job.stop()
-        for job in running:
+        for job in self._jobs:
             job.done.wait(_PATIENCE + 1)

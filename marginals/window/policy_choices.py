@@ -116,18 +116,12 @@ def _costs(table: Table, k: int, least_cell: int | None, demands: Mapping[str, s
     if least_cell is not None:
         cells = _counts(table, [(*first, name) for name in sensitive for first in ((), *single)])
         shares += _merging(cells, least_cell, "counts with a sensitive column")
-    satisfied: dict[int, list[str]] = {}
-    for name, demand in demands.items():
-        fails = np.concatenate([_failing(table, first, name, demand) for first in public] or [np.zeros(0, dtype=bool)])
-        if fails.any():
-            sentence = (
-                f"In {fails.sum():,} of {len(fails):,} groups by one column too much would be known about {name}."
-            )
-            shares.append((_percent(int(fails.sum()), len(fails)), sentence))
-        elif len(fails):
-            satisfied.setdefault(len(fails), []).append(name)
-    for of, names in satisfied.items():
-        shares.append((100.0, f"All {of:,} groups by one column keep what is demanded of {', '.join(names)}."))
+    for name, demand in demands.items() if public else ():
+        fails = np.concatenate([_failing(table, first, name, demand) for first in public])
+        small, of = int(fails.sum()), len(fails)
+        sentence = f"In {small:,} of {of:,} groups by one column too much would be known about {name}."
+        fine = f"All {of:,} groups by one column keep what is demanded of {name}."
+        shares.append((_percent(small, of), sentence if small else fine))
     return shares
 
 

@@ -31,7 +31,6 @@ OFFICES = {"signer": "Name and office", "officer": "Data protection officer"}
 """People who sign, by the field of the form; their names stay beside the table."""
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
-"""Questions to a release, with the titles of the answers."""
 
 _LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"

@@ -15,7 +15,6 @@ def rendered(name: str, /, **content: Any) -> bytes:
 
 
 TIMES = " \N{MULTIPLICATION SIGN} "
-"""The sign between attributes of one table."""
 
 
 def style_sheet() -> bytes:

@@ -53,7 +53,6 @@ def _state_of(pair: tuple[str, ...], job: Job | None, kinds: Mapping[tuple[str, 
 
 def _obstacles(answer: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     """Return obstacles in sentences, each with the page where it can be moved and the text of the link, if there is one."""
-    key = answer.get("key", "")
     obstacles = [
         (f"Nothing is published of {name}: {reason}", f"/levels?{urlencode({'attribute': name})}", f"Levels of {name}")
         for name, reason in answer.get("unpublished", {}).items()
@@ -61,7 +60,7 @@ def _obstacles(answer: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     for reason, moves in list((answer.get("binding") or {}).items())[:4]:
         refused = "move that would tell more was" if moves == 1 else "moves that would tell more were"
         obstacles.append((f"{moves:,} {refused} refused at the end: {reason}", "", ""))
-    if key:
+    if key := answer.get("key", ""):
         is_diversity = key.startswith("privacy.diversity")
         place = ("/policy", "Choose a policy") if is_diversity else ("/table/text", "Edit the config")
         obstacles.append((answer["error"], *place))

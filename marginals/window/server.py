@@ -56,7 +56,6 @@ ROUTES: Routes = (
     ("GET", "/explore", explore.show),
     ("GET", "/explore/table.csv", explore.download),
 )
-"""Method, address, and what answers it."""
 
 _OF_STEWARDS = {answer for _, path, answer in ROUTES if not path.startswith("/explore")}
 _AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)

@@ -20,7 +20,6 @@ PILES = {
     Role.SENSITIVE: ("Nobody should learn it", "protected"),
     Role.IGNORED: ("Left out", "not in the release"),
 }
-"""Meanings of the roles, in the order of the page."""
 
 
 def show(window: Window, request: Request) -> Response:

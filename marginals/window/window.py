@@ -158,7 +158,6 @@ STEPS = (
     ("search", "What it is for"),
     ("publish", "Look and sign"),
 )
-"""The screens in the order of work."""
 
 BEHIND = (("levels", "Levels"), ("explore", "Explore"))
 

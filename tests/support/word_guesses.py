@@ -499,10 +499,6 @@ TOGETHER: dict[str, Sequence[Guessed]] = {
         Guessed(dict.fromkeys([*LIKED.split(), "naming"], "1 2 3") | {"natural": ["1", "2"]}),
         Guessed(dict.fromkeys(LIKED.split()[:4], "1 2 3")),
     ],
-    "questions with the same answers are those of a survey": [
-        Guessed(dict.fromkeys(("c82", "c83", "c84"), "never sometimes often always") | {"d1": "never sometimes often no",
-                "letters": "a b c d", "e1": "north east south west", "e2": "north east south west"}, rows=500),
-    ],
     "one word in many names says one thing of a table: charges of calls, and not the calls": [
         Guessed({f"total_{part}_{what}": whole(0, most) for part in ("day", "eve", "night", "intl")
                  for what, most in (("salary", 900), ("blips", 40))} | {"voice_plan": "no yes"}, rows=600),

@@ -63,7 +63,7 @@ def test_what_readers_conclude_is_sentences_by_who_concludes_it_and_never_nothin
     assert [each.mark for each in sentences[:3]] == ["nothing found", "not examined", "not examined"]
     groups = by_readers(sentences)
     assert [(group.readers, group.tally) for group in groups] == [
-        ("Readers of the tables alone", "1 nothing found, 2 not examined"),
+        ("Readers of the tables alone", "1 nothing found, 1 not examined"),
         ("Readers who learn across classes", "1 not examined"),
     ]
     assert all(group.sentences for group in groups)

@@ -117,7 +117,7 @@ def test_the_claims_tell_their_own_numbers_and_the_class_nearest_to_failing() ->
         text = article(page, claim)
         assert f" {verdict} " in text
         assert f"at least {limit} row" in text
-        assert f"town bay job x 3 rows (limit: at least {limit})" in text
+        assert f"case: town=bay, job=x: 3 rows (limit: at least {limit})" in text
 
 
 def expected_shares() -> pd.DataFrame:
@@ -137,7 +137,7 @@ def test_the_worst_class_of_a_diversity_is_told_with_what_it_reaches() -> None:
     assert (town, sex) == ("oak", "f")
     content = report_of(published(diverse("recursive:3,2")))
     text = article(Page(content), "maxent-diversity diversity = recursive:3,2, sensitive = ill")
-    assert f"town oak sex f {ratio.max():.4g} times as probable (limit: less than 3 times)" in text
+    assert f"town=oak, sex=f: {ratio.max():.4g} times as probable (limit: less than 3 times)" in text
 
 
 @pytest.mark.parametrize(

@@ -33,17 +33,11 @@ def test_each_row_of_a_frontier_is_what_its_policy_publishes_whatever_the_proces
                 marginals.publish(example, policy)
             assert (row.reason, row.margins) == (str(nothing.value), 0)
             assert np.isnan(row.kl_divergence)
-            assert np.isnan(row.least)
             continue
         steward = marginals.publish(example, policy).steward
         assert (row.kl_divergence, row.optimal, row.reason) == (steward.kl_divergence, steward.search.optimal, "")
         assert row.gap == steward.search.gap
         assert row.margins == len(steward.search.cliques)
-
-
-def test_the_least_divergence_is_that_of_policies_as_strict() -> None:
-    grid = marginals.frontier(example, Policy(), k=[2, 3, 4], diversity=["distinct:2"], jobs=1)
-    assert grid.least.tolist() == [grid.value[first:].min() for first in range(3)]
 
 
 def test_what_must_be_published_at_crossing_levels_is_refused_with_the_key_that_allows_it() -> None:
