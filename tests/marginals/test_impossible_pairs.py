@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import marginals
 from checks import Verdict, parse_claim
 from command_line import output, run
 from marginals import Attribute, InputError, Policy, Role, attack, publish, read_config, read_table, verify
 from models import ContingencyTable, Domain, Hierarchy
-from written_bundles import change_descriptor, tables_content, write_bundle
+from written_bundles import tables_content, write_bundle
 
 MARITAL = Hierarchy.from_rows(
     [("civil", "civil", "*"), ("forces", "forces or absent", "*"), ("absent", "forces or absent", "*"),
@@ -69,25 +68,6 @@ def test_a_count_that_follows_from_a_declared_pair_fails_what_is_claimed(tmp_pat
     assert not verify(tmp_path / "silent", tmp_path / "told").ok
 
 
-@pytest.mark.parametrize(
-    ("stated", "problem"),
-    [
-        ("x", "must list"),
-        ([{"marital": "absent", "relation": ["wife"]}], "lists of labels"),
-        ([["marital"]], "must list"),
-        ([{"marital": ["absent"]}], "labels of two attributes"),
-        ([{"marital": ["absent"], "town": ["a"]}], "two quasi-identifiers"),
-        ([{"marital": ["nobody"], "relation": ["wife"]}], "no value or label"),
-        ([PAIR] * 1001, "at most 1,000"),
-    ],
-)
-def test_a_release_that_states_no_pair_is_refused(tmp_path: Path, stated: object, problem: str) -> None:
-    folder = spouses(tmp_path / "release")
-    change_descriptor(folder, lambda release: release.update(impossible=stated))
-    with pytest.raises(marginals.errors.BundleError, match=problem):
-        marginals.open_release(folder)
-
-
 def people(rows: int = 3000, seed: int = 0) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
     sex = rng.choice(["f", "m"], rows)
@@ -120,24 +100,6 @@ def test_what_is_published_holds_given_the_pairs(tmp_path: Path, must_not: list[
     )
     margins = [dict(margin) for margin in release.published.everything.margins]
     assert ({"marital": 0, "relation": 0} in margins) == (not must_not)
-
-
-@pytest.mark.parametrize(
-    ("entry", "message"),
-    [
-        ({"marital": ["absent"], "relation": ["child"], "confirmed": True}, "has rows with these labels"),
-        ({"marital": ["none"], "relation": ["wife"], "confirmed": True}, "no value or label 'none'"),
-        ({"marital": ["absent"], "income": ["low"], "confirmed": True}, "'income', a column of the role 'sensitive'"),
-        ({"marital": ["absent"], "nothing": ["low"]}, "'nothing', no column with a role"),
-        ({"marital": ["absent"], "confirmed": True}, "names 1 columns, not two"),
-        ({"marital": ["absent"], "relation": "wife"}, "must be a list of texts"),
-        ({"marital": ["absent"], "relation": []}, "has no label"),
-        ({"marital": ["absent"], "relation": ["wife"], "confirmed": "yes"}, "must be true or false"),
-    ],
-)
-def test_what_cannot_be_declared_is_refused_with_its_key(entry: dict[str, object], message: str) -> None:
-    with pytest.raises(InputError, match=f"data.impossible.*{message}"):
-        read_table(people(), ROLES, impossible=[entry])
 
 
 def test_unconfirmed_pairs_count_for_nothing_and_are_counted(tmp_path: Path) -> None:

@@ -310,18 +310,6 @@ def test_no_text_makes_anything_but_a_refusal(whole: marginals.Release, text: st
             assert len(str(error)) < 500  # noqa: PT017
 
 
-@pytest.mark.parametrize(
-    "condition",
-    ["age == '\\ud800'", "age == '\ud800'", "age=\udcff", "age == '\\x00'", "age in ['\\udfff']", "age >= \ud800"],
-)
-def test_what_is_no_text_is_refused_by_every_reader(whole: marginals.Release, condition: str) -> None:
-    """Half a surrogate pair, spelled or as it is, can be handed to no engine."""
-    with pytest.raises(marginals.InputError, match="surrogate"):
-        by_rule(condition)
-    with pytest.raises(marginals.InputError, match=r"surrogate|'age' cannot be asked for"):
-        whole.count(condition)
-
-
 def test_without_a_seed_nobody_draws_the_same_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not from a generator whose state a few rows tell: from the operating system's secrets, 8 bytes a row."""
     asked = []

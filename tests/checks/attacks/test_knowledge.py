@@ -41,7 +41,7 @@ from models import (
     proven_bounds,
 )
 from strategies import contingency_tables, decomposable_masks, domains, margins
-from table_enumeration import all_tables, margins_with, ranges, tables_with
+from table_enumeration import all_tables, margins_with, ranges
 
 # In no alphabetical order, so that an order taken for another one shows.
 DOMAIN = Domain.of({"z": Hierarchy.flat("ab"), "s": Hierarchy.flat("xyw"), "a": Hierarchy.flat("pqr")})
@@ -60,11 +60,6 @@ def random_counts(seed: int, rows: int) -> "np.ndarray[tuple[int, ...], np.dtype
 
 def model_of(cube: DataCube, margins: list[dict[str, int]]) -> MarginalModel:
     return MarginalModel(Collection.of(cube, map(DOMAIN.mask, margins)))
-
-
-def of_the_chain(counts: "np.ndarray[tuple[int, ...], np.dtype[np.int64]]") -> CountArray:
-    """All 2 x 3 x 3 tables with the margins of the chain."""
-    return np.array(list(tables_with(DOMAIN, CHAIN, counts.ravel()))).reshape(-1, 2, 3, 3)
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -118,20 +118,9 @@ def test_numbers_lie_within_their_labels() -> None:
         assert (rows["age_number"] % 1 == 0).all(), "whole ages are drawn as whole numbers"
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda rows: rows.age.mean(),
-        lambda rows: rows.nothing,
-        lambda _: "text",
-        lambda _: None,
-        lambda _: float("nan"),
-        lambda rows: rows.sex,
-    ],
-)
-def test_a_function_that_gives_no_numbers_is_refused(function: object) -> None:
-    with pytest.raises(InputError):
-        release.estimate(function)  # type: ignore[arg-type]
+def test_a_function_that_gives_labels_is_refused() -> None:
+    with pytest.raises(InputError, match="no numbers"):
+        release.estimate(lambda rows: rows.sex)
 
 
 def test_a_regression_finds_what_was_put_there_and_refuses_what_is_assumed() -> None:

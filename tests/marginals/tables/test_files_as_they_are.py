@@ -4,7 +4,6 @@ import csv
 import io
 import random
 from collections import Counter
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,37 +14,11 @@ import pytest
 
 from marginals import Attribute, InputError, read_config, read_rows, read_table
 from table_readers import WAYS, handed_over, run_init
+from written_rows import GROUPS, NAMES, ROLES, ROWS, changed, lines
 
-NAMES = ("age", "sex", "region", "diagnosis")
-ROLES = dict.fromkeys(NAMES, "quasi-identifier")
-_RNG = random.Random(1)
-ROWS = [
-    (
-        str(_RNG.randint(18, 90)),
-        _RNG.choice(["female", "male"]),
-        _RNG.choice(["North", "West"]),
-        _RNG.choice(["flu", "no"]),
-    )
-    for _ in range(60)
-]
 CELLS = Counter(ROWS)
-
-
-def lines(*before: str, separator: str = ",", rows: list[tuple[str, ...]] = ROWS, end: str = "\n") -> str:
-    return "".join(line + end for line in [*before, separator.join(NAMES), *map(separator.join, rows)])
-
-
-def changed(row: int, place: int, change: Callable[[str], str], text: str | None = None) -> str:
-    """The table with one field of a line changed; the header is line 1."""
-    listed = [line.split(",") for line in (lines() if text is None else text).splitlines()]
-    listed[row - 1][place] = change(listed[row - 1][place])
-    return "\n".join(map(",".join, listed)) + "\n"
-
-
 BODY = lines().partition("\n")[2]
 NUMBERED = [f"{number},{line}" for number, line in enumerate(BODY.splitlines(), 1)]
-GROUPS = "person,,place,result\n"
-SWALLOWED = changed(31, 3, lambda text: f'{text}"', changed(11, 3, lambda text: f'"{text}'))
 
 READ: dict[str, tuple[str | bytes, dict[str, Any]]] = {
     "plain": (lines(), {}),
@@ -87,54 +60,6 @@ def test_one_table_in_many_disguises_is_that_table(tmp_path: Path, disguise: str
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     table = read_table(path, ROLES, **said)
     assert Counter(dict(table.base_counts.cells())) == CELLS
-
-
-REFUSED = {
-    "title": (lines("Population of Ulm", ""), "line 1 .* title .* Write header = 3 "),
-    "title, padded": (lines("Population of Ulm,,,", ",,,"), "line 1 .* title .* Write header = 3 "),
-    "sep= and a title": (lines("sep=;", "People", separator=";"), "line 2 .* Write header = 3 "),
-    "units": (lines().replace("\n", "\n(years),,,\n", 1), "units, or names .* Remove line 2,"),
-    "unit of each": (lines().replace("\n", "\nyears,text,text,text\n", 1), "units, or names .* Remove line 2,"),
-    "merged header": (GROUPS + lines(), "line 1 .* Write header = 2 "),
-    "codes of names": (lines("GEO_ID,NAME,B01,B02").replace("age,sex,region,diagnosis", "Geography,Area,Total,Male")
-                       .replace("North", "17").replace("West", "9").replace("flu", "4").replace(",no", ",5"),
-                       "Remove line 2,"),
-    "questions": (lines().replace("\n", '\nYour age?,Sex?,Where?,What?\n{"Id":1},{"Id":2},{"Id":3},{"Id":4}\n', 1),
-                  "Remove line 2 and 3,"),
-    "a rule": (lines().replace("\n", "\n---,---,---,---\n", 1), "Remove line 2,"),
-    "source below": (lines() + "Source: office\n", "line 62 .* a note or a total"),
-    "source below, padded": (lines() + ",,,\nQuelle: Amt,,,\n(c) 2024,,,\n", "line 63 .* a note or a total"),
-    "line of GENESIS": (lines() + "__________\nStand: 05.03.2024\n", "line 62 .* a note or a total"),
-    "total": (lines() + "Total,,,60\n", "line 62 .* a note or a total"),
-    "sum of R": (lines() + "Sum,female,West,3\n", "line 62 .* a note or a total"),
-    "long note": (lines() + "1) as far as anybody has told us,,,\n", "line 62 .* a note or a total"),
-    "files one after the other": (lines() + lines(), "line 62 .* repeats the names"),
-    "again with other ends": (lines(end="\r\n") + lines(end="\r\n"), "line 62 .* repeats the names"),
-    "rows swallowed": (SWALLOWED, "line 11 .* swallows the next lines"),
-    "rows swallowed, quote within": (
-        changed(31, 1, lambda text: f'{text}"', changed(11, 1, lambda text: f'"{text}')), "line 11 .* swallows"),
-    "two open quotes": (
-        changed(31, 3, lambda text: f'"{text}', changed(11, 3, lambda text: f'"{text}')), "line 11 .* not closed"),
-    "text after a quote": (changed(11, 3, lambda text: f'"{text}"x'), "line 11 .* text after a quoted field"),
-    "an open quote": (changed(11, 3, lambda text: f'"{text}'), "line 11 .* quoted field that does not end"),
-    "NUL": (changed(11, 3, lambda text: f"{text}\0"), "line 11 .* NUL"),
-    "a short line": (changed(11, 3, lambda _: "").replace(",\n", "\n"), "line 11 .* fewer fields"),
-    "a long line": (changed(11, 3, lambda text: f"{text},x"), "line 11 .* more fields"),
-    "not its separator": (lines(separator=";"), 'data.separator = ";"'),
-    "spaces": ('"age" "sex"\n31 "f"\n', "separated by spaces"),
-    "not its encoding": (lines().replace("West", "Wést"), "UTF-8; name its encoding"),
-    "a separator that is none": (lines("sep=#"), "names a separator that is not read"),
-    "nothing": ("\n\n", "no line with the names"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("disguise", REFUSED)
-def test_what_is_no_row_is_refused_by_its_line_and_with_what_to_type(tmp_path: Path, disguise: str) -> None:
-    content, said = REFUSED[disguise]
-    path = tmp_path / "people.csv"
-    path.write_bytes(content.encode("cp1252" if disguise == "not its encoding" else "utf-8"))
-    with pytest.raises(InputError, match=said):
-        read_table(path, ROLES)
 
 
 def test_a_field_of_several_lines_is_a_value(tmp_path: Path) -> None:
