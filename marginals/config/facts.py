@@ -154,9 +154,7 @@ class Facts(ColumnTexts):
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
         return (
-            self
-            if not absent
-            else self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
+            self._with_rows(self.rows_of, (value for value in self.values if value not in absent)) if absent else self
         )
 
     def marked(self, marks: Marks) -> "Facts":
