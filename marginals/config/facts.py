@@ -105,9 +105,6 @@ class Marks:
 
 NO_MARKS = Marks()
 
-_OF_VALUES = ("format", "numbers", "whole_numbers")
-"""Facts that follow from the values and the decimal sign."""
-
 
 @dataclass(frozen=True, eq=False)
 class Facts(ColumnTexts):
@@ -137,7 +134,8 @@ class Facts(ColumnTexts):
         """Return the same values, of which what was counted stays, with other facts of the column."""
         result = replace(self, **changes)
         if result.decimal == self.decimal:
-            vars(result).update({name: fact for name, fact in vars(self).items() if name in _OF_VALUES})
+            known = vars(self).items()
+            vars(result).update({name: fact for name, fact in known if name in ("format", "numbers", "whole_numbers")})
         return result
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
