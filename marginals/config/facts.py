@@ -101,9 +101,6 @@ class Marks:
 
 NO_MARKS = Marks()
 
-_OF_VALUES = ("format", "numbers", "whole_numbers")
-"""Facts that follow from the values and the decimal sign."""
-
 
 @dataclass(frozen=True, eq=False)
 class Facts(ColumnTexts):
@@ -130,7 +127,8 @@ class Facts(ColumnTexts):
         """Return the same values, of which what was counted stays, with other facts of the column."""
         result = replace(self, **changes)
         if result.decimal == self.decimal:
-            vars(result).update({name: fact for name, fact in vars(self).items() if name in _OF_VALUES})
+            known = vars(self).items()
+            vars(result).update({name: fact for name, fact in known if name in ("format", "numbers", "whole_numbers")})
         return result
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
@@ -147,9 +145,7 @@ class Facts(ColumnTexts):
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
         return (
-            self
-            if not absent
-            else self._with_rows(self.rows_of, (value for value in self.values if value not in absent))
+            self._with_rows(self.rows_of, (value for value in self.values if value not in absent)) if absent else self
         )
 
     def marked(self, marks: Marks) -> "Facts":

@@ -181,12 +181,9 @@ def wanted_tables(
     """
     domain = cube.domain
 
-    def check() -> None:
+    def in_time(masks: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         if stop():
             raise TimeOverError("the time was over before all obstacles were found")
-
-    def in_time(masks: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        check()
         return allows(masks, new)
 
     analyses = weighed(cube, wanted)
@@ -200,7 +197,7 @@ def wanted_tables(
             if passing is None:
                 obstacle = _refused_by_itself(cube, analysis, in_time)
             elif margin is None or divergence > _EXACT:
-                obstacle = _obstacle(cube, cliques, passing, in_time, check)
+                obstacle = _obstacle(cube, cliques, passing, in_time)
         except TimeOverError:
             obstacle = _NOT_LOOKED_FOR
         if passing is not None:
@@ -224,15 +221,12 @@ def _refused_by_itself(cube: DataCube, analysis: Wanted, allows: Constraint) -> 
     return f"it passes at no level by itself{f': as coarse as can be, {refusal.reason}' if refusal else ''}"
 
 
-def _obstacle(
-    cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint, check: Callable[[], None]
-) -> str | None:
+def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: Constraint) -> str | None:
     """The reason why a margin that passes by itself is not published, with the tables that exclude it; None if it is."""
     if any(not passing & ~mask for mask in published):
         return None
 
     def closes_a_circle(masks: Sequence[Mask]) -> bool:
-        check()
         return not Collection.of(cube, [*masks, passing]).is_decomposable
 
     def refusal(masks: Sequence[Mask]) -> Refusal | None:

@@ -5,10 +5,11 @@ import math
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import chain, combinations, product
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,7 @@ from marginals.tables.relations import (
     structurally_missing,
     sums,
 )
+from marginals.tables.values import DECIMAL_SIGNS, NumberFormat
 from project import ROOT
 
 
@@ -258,3 +260,28 @@ def test_a_config_with_an_unknown_key_is_refused_by_naming_those_that_are_known(
         marginals.read_config(file)
     known = set(str(refusal.value).split("; known are ")[1].split(", "))
     assert known == ({f"{section}.{name}" for name in KEYS[section]} if section else {s.split(".")[0] for s in KEYS})
+
+
+def test_init_asks_few_times_what_the_numbers_of_a_column_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each rule read the texts of a column anew, of which there can be a hundred thousand."""
+    asked, of = Counter[int](), NumberFormat.of
+
+    def counted(texts: Collection[str], decimal: str = ".") -> NumberFormat | None:
+        asked[len(texts)] += 1
+        return of(texts, decimal)
+
+    monkeypatch.setattr(NumberFormat, "of", counted)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.integers(0, 300, 5000), "part": rng.integers(0, 1000, 5000) / 8})
+    init(frame, tmp_path)
+    assert max(asked[frame[name].nunique()] for name in frame) <= 7
+
+
+def test_whole_numbers_one_by_one_and_together_are_the_same_format() -> None:
+    """A text with a line break is none, though it looks like two whole numbers beneath each other."""
+    texts = ["0", "-0", "10", "-5", "007", "1E1", "9999999999", "99999999999", "1\n2", "", "1,5", "250.1", "250.10"]
+    for some in chain.from_iterable(combinations(texts, size) for size in range(1, 4)):
+        for decimal in DECIMAL_SIGNS:
+            together = NumberFormat.of(some, decimal)
+            with patch("marginals.tables.values._PLAIN_WHOLES", re.compile("(?!)")):
+                assert NumberFormat.of(some, decimal) == together

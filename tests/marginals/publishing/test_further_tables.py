@@ -20,12 +20,8 @@ from hypothesis import strategies as st
 import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
-from marginals.bundle.content import BundleContent
 from marginals.errors import BundleError, WorkerLostError
-from marginals.publishing.further import proven_tables
-from marginals.publishing.searching import no_progress
 from models import Collection, Margin, possible_table
-from models.deadline import Deadline
 from small_release import contents
 
 NAMES = ("a", "b", "c", "d")
@@ -299,19 +295,22 @@ def test_tables_are_left_out_beside_which_it_is_not_decided_what_can_be_worked_o
     assert "min-published-cell" in {own.criterion for own in published.release.verify().checks}
 
 
-def test_no_program_about_least_cells_goes_on_once_the_time_is_over(table: Table) -> None:
-    publication = marginals.publish(table, replace(POLICY, register=False, min_cell=3, no_small_certain=1))
-    published, further = publication.release.published, publication.steward.further
+def test_no_program_about_least_cells_goes_on_once_the_time_is_over(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("marginals.publishing.publishing.SEARCH_CLOCK", lambda: clock[0])
+
+    def progress(task: str, _done: int, _total: int) -> None:
+        clock[0] += 1e6 * (task == "witnesses")
+
+    policy = replace(POLICY, register=False, min_cell=3, no_small_certain=1)
+    publication = marginals.publish(table, policy, progress)
+    further = publication.steward.further
     assert further is not None
-
-    def released(masks: tuple[int, ...]) -> BundleContent:
-        return replace(published, further=published.further[: len(masks)])
-
-    for at, kept in ((0.0, 0), (1e6, len(further.tables))):
-        proven, content = proven_tables(further, released, Deadline(at), no_progress)
-        assert len(proven.tables) == len(content.further) == kept
-        assert proven.is_late is (kept == 0)
-    assert further.tables
+    assert further.is_late
+    assert (len(further.tables), len(further.left_out)) == (0, 3)
+    assert all(finding.holds for finding in publication.release.verify().checks)
 
 
 @pytest.mark.parametrize("knows", [True, False])

@@ -224,7 +224,9 @@ def test_a_table_of_counts_is_asked_about_and_counted_by_every_engine(tmp_path: 
     assert read_table(source, ROLES, counts=False).rows == len(COUNTS)
 
 
-@pytest.mark.parametrize("name", ["n", "COUNT(*)", "Anzahl", "_freq", "Frequency", "obs_value", "Persons", "Total"])
+@pytest.mark.parametrize(
+    "name", ["n", "n0", "COUNT(*)", "Anzahl", "_freq", "Frequency", "obs_value", "Persons", "Total"]
+)
 def test_names_of_counts(name: str) -> None:
     frame = counted(PEOPLE, name)
     for table in (
@@ -241,6 +243,7 @@ def test_names_of_counts(name: str) -> None:
     [
         PEOPLE.assign(n=1), PEOPLE.assign(n=range(180)), COUNTS.assign(Freq=COUNTS["Freq"] + 0.5),
         COUNTS.rename(columns={"Freq": "visits"}), COUNTS.assign(Freq=1), PEOPLE.assign(obs=range(1, 181)),
+        COUNTS.rename(columns={"Freq": "n0"}).assign(n1=7, n2=range(len(COUNTS))),
         PEOPLE.assign(income=range(180), size=3), PEOPLE.drop_duplicates().assign(n=range(1, len(COUNTS) + 1)),
     ],
 )  # fmt: skip
