@@ -43,6 +43,9 @@ if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues
     from checks.small_combinations import Witnesses
 
+INFORMATION_DECIMALS = 6
+"""Decimals of the information in a bundle."""
+
 
 @dataclass(frozen=True)
 class Verification:
@@ -189,10 +192,10 @@ class BundleContent:
 
     @cached_property
     def information(self) -> float | None:
-        """Nats of the core beyond independence; None without a junction tree."""
+        """Nats of the core beyond independence, rounded as in a bundle; None without a junction tree."""
         if not self.collection.is_decomposable:
             return None
-        return round(MaximumEntropy(self.collection).information, 6) + 0.0  # never -0.0
+        return round(MaximumEntropy(self.collection).information, INFORMATION_DECIMALS) + 0.0  # never -0.0
 
     def verify(self) -> Verification:
         """Check the claims, and with them the rules, on the marginals alone."""

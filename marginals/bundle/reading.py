@@ -416,7 +416,7 @@ def _differing(place: str, content: Any, form: Any) -> Iterator[str]:
 _CLAIM = dict.fromkeys(("criterion", "k", "diversity", "sensitive", "level", "basis"))
 _DEMAND = {"says": None, "claims": [_CLAIM]}
 _RELEASE: Mapping[str, Any] = {
-    **dict.fromkeys(("format", "rows", *RELEASE_KEYS, "where", "occurring")),
+    **dict.fromkeys(("format", "rows", *RELEASE_KEYS, "where", "occurring", "information")),
     "attributes": {"*": dict.fromkeys(ATTRIBUTE_KEYS)},
     "privacy": [_CLAIM],
     "rules": [{**dict.fromkeys(("name", "title", "source", "unchecked")), "demands": [_DEMAND]}],

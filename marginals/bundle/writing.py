@@ -131,6 +131,7 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         "imprint": content.imprint.entries or None,
         "impossible": plain(content.impossible) or None,
         "occurring": content.labels and {name: dict(numbers) for name, numbers in content.labels.items()},
+        "information": content.information,
         "report": {"path": REPORT, "mediatype": PAGE, "bytes": len(page), "hash": digest(page)},
     }
     files[REPORT] = page

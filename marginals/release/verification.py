@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 
 from checks.changes import CRITERION as DIFFERENCE
@@ -15,10 +16,10 @@ from checks.claims import (
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, Verdict
 from marginals.arguments import elements_of, path_of, require
-from marginals.bundle.content import BundleContent, Verification
+from marginals.bundle.content import DESCRIPTOR, INFORMATION_DECIMALS, BundleContent, Verification
 from marginals.bundle.reading import content_of, unjudged
 from marginals.bundle.signature import PublicKey, public_key
-from marginals.bundle.snapshot import Snapshot
+from marginals.bundle.snapshot import Descriptor, Snapshot
 from marginals.bundle.together import (
     Bundles,
     OneTable,
@@ -136,6 +137,7 @@ def _contents(
     # warnings are added as they come up, so that those before a BundleError stand
     bundles = [(folder, content_of(snapshot, deadline)) for folder, snapshot in zip(folders, snapshots)]
     for snapshot, (folder, published) in zip(snapshots, bundles):
+        warnings += _check_information(folder, snapshot.descriptor, published)
         warnings += _misread(folder, published)
         if keys := list(unjudged(snapshot.descriptor.package)):
             look = f"{folder}: nothing of this was judged, so look at it yourself: {first_few(keys, 5)}"
@@ -178,6 +180,19 @@ def _notes_on_trust(snapshots: Sequence[Snapshot], signer: PublicKey | None) -> 
     return [*([] if all(seals) else [_UNSEALED]), *([_UNCHECKED] if any(signatures) else [])]
 
 
+def _check_information(folder: str, descriptor: Descriptor, published: BundleContent) -> Iterator[str]:
+    """Raise BundleError unless the stated information, if any, is that of the marginals; warn if nobody can tell."""
+    if "information" not in descriptor.release:
+        return
+    number, information = descriptor.release["information"], published.information
+    if not isinstance(number, int | float) or isinstance(number, bool):
+        raise BundleError(DESCRIPTOR, "release.information must be a number of nats")
+    if information is None:
+        yield f"{folder}: release.information was not checked, since the marginals form no junction tree; nothing reads it"
+    elif abs(Decimal(repr(number)) - Decimal(repr(information))) > _rounding(number):
+        raise BundleError(DESCRIPTOR, f"release.information is not {information} nats, which follow from the marginals")
+
+
 def _misread(folder: str, published: BundleContent) -> Iterator[str]:
     for name, hierarchy in published.domain.items():
         if rows := misplaced(hierarchy):
@@ -188,6 +203,13 @@ def _misread(folder: str, published: BundleContent) -> Iterator[str]:
                 f"interval that does not hold it{more}; the labels of {name!r} are read as names, and no range is answered "
                 "from them"
             )
+
+
+def _rounding(number: float) -> Decimal:
+    exponent = Decimal(repr(number)).as_tuple().exponent
+    decimals = max(0, -exponent) if isinstance(exponent, int) else 0
+    resolution = Decimal(10) ** -INFORMATION_DECIMALS
+    return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
 
 
 @dataclass(frozen=True)

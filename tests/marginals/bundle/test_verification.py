@@ -16,6 +16,7 @@ from command_line import run
 from marginals import Attribute, InputError, Table
 from models import Hierarchy
 from written_bundles import (
+    DESCRIPTOR,
     SEAL,
     change_descriptor,
     change_package,
@@ -356,7 +357,7 @@ def test_claims_are_asked_for_as_text_or_as_objects(tmp_path: Path) -> None:
 
 def drop_rows(folder: Path) -> None:
     def change(package: dict[str, Any]) -> None:
-        package["release"].update(rows=0)
+        package["release"].update(rows=0, information=0.0)
         for resource in package["resources"]:
             if "marginal" in resource:
                 resource["marginal"]["total"] = 0
@@ -379,6 +380,7 @@ def suppress_all(folder: Path) -> None:
         for file in (folder / "marginals").iterdir():
             file.unlink()
         put_file(folder, first, f"{','.join(names)},count\n{'*,' * len(names)}{first['marginal']['total']}\n".encode())
+        del package["release"]["information"]
 
     change_package(folder, change)
 
@@ -457,6 +459,36 @@ def test_a_bundle_that_says_more_than_is_judged_is_read_and_warned_of(tmp_path: 
     change_report(folder)
     damaged = marginals.verify(folder)
     assert (damaged.ok, damaged.warnings) == (False, (warning,))
+
+
+def test_information_that_does_not_follow_from_the_marginals_is_a_matter_of_integrity(tmp_path: Path) -> None:
+    folder = bundle(tmp_path / "one", JOB_ILL, TOWN_ILL)
+    stated = json.loads((folder / DESCRIPTOR).read_text())["release"]["information"]
+    exact = marginals.open_release(folder).model.information
+    assert stated == round(exact, 6) > 0.01
+    assert marginals.verify(folder).warnings == ()
+    for right in (stated, round(stated, 3), round(stated, 2), exact, stated + 9e-7):
+        assert marginals.verify(edited(folder, information=right)).ok, right
+    wrong: list[object] = [stated + 2.1e-6, stated - 2.1e-6, round(stated, 3) + 0.001, -stated, 1, 1e300, True, None]
+    for information in (*wrong, "much", [stated]):
+        (check,) = marginals.verify(edited(folder, information=information)).checks
+        assert (check.criterion, check.holds) == ("integrity", False), information
+        assert "release.information" in check.worst.problem
+        assert marginals.open_release(folder).model.information == pytest.approx(stated, abs=1e-6), (
+            "computed, not believed"
+        )
+
+
+def test_information_without_a_junction_tree_is_fitted_and_not_written(tmp_path: Path) -> None:
+    folder = bundle(tmp_path / "one", JOB_TOWN, TOWN_ILL, JOB_ILL)
+    assert "information" not in json.loads((folder / DESCRIPTOR).read_text())["release"]
+    release = marginals.open_release(folder)
+    assert "information" not in repr(release)
+    assert release.model.information > 0
+    verification = marginals.verify(edited(folder, information=release.model.information))
+    assert verification.ok
+    (warning,) = verification.warnings
+    assert "no junction tree" in warning
 
 
 KINDS = ("diversity", "register")
