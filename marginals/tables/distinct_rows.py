@@ -317,8 +317,10 @@ def without_views(table: "pa.Table") -> "pa.Table":
     """Return the table with texts of a type for which Arrow has all its functions."""
     import pyarrow as pa
 
-    fields = [field.with_type(pa.string()) if str(field.type) == "string_view" else field for field in table.schema]
-    return table.cast(pa.schema(fields))
+    for place, field in enumerate(table.schema):
+        if str(field.type) == "string_view":
+            table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
+    return table
 
 
 def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:

@@ -376,6 +376,7 @@ class ParquetFiles(Files):
     def first_rows(self, count: int) -> DistinctRows:
         """Return at most so many rows at the beginning of the first file, alike ones apart."""
         first = next(iter(_batches(self.paths[0], self.columns))).slice(0, count)
+        first = first.select([self.columns.index(name) for name in dict.fromkeys(self.columns)])
         return frame_of_arrow(first, self.paths[0].name).first_rows(count)
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
