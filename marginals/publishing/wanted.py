@@ -244,17 +244,17 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
 
 def needed(masks: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
     """Masks of which a condition holds, as of all, and of which none can be left out alone; large parts are tried first."""
-    kept, size = list(masks), len(masks)
+    needed, size = list(masks), len(masks)
     while size:
-        start, before = 0, len(kept)
-        while start < len(kept):
-            fewer = kept[:start] + kept[start + size :]
+        start, before = 0, len(needed)
+        while start < len(needed):
+            fewer = needed[:start] + needed[start + size :]
             if holds(fewer):
-                kept = fewer
+                needed = fewer
             else:
                 start += size
-        size = size // 2 or int(len(kept) < before)  # once more, as a condition can hold of fewer and not of more
-    return kept
+        size = size // 2 or int(len(needed) < before)  # once more, as a condition can hold of fewer and not of more
+    return needed
 
 
 def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
