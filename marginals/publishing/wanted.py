@@ -244,17 +244,17 @@ def _obstacle(cube: DataCube, published: Sequence[Mask], passing: Mask, allows: 
 
 def needed(masks: Sequence[Mask], holds: Callable[[Sequence[Mask]], bool]) -> list[Mask]:
     """Masks of which a condition holds, as of all, and of which none can be left out alone; large parts are tried first."""
-    needed, size = list(masks), len(masks)
+    subset, size = list(masks), len(masks)
     while size:
-        start, before = 0, len(needed)
-        while start < len(needed):
-            fewer = needed[:start] + needed[start + size :]
+        start, before = 0, len(subset)
+        while start < len(subset):
+            fewer = subset[:start] + subset[start + size :]
             if holds(fewer):
-                needed = fewer
+                subset = fewer
             else:
                 start += size
-        size = size // 2 or int(len(needed) < before)  # once more, as a condition can hold of fewer and not of more
-    return needed
+        size = size // 2 or int(len(subset) < before)  # once more, as a condition can hold of fewer and not of more
+    return subset
 
 
 def _in_words(cube: DataCube, margins: Sequence[Mask]) -> str:
