@@ -317,14 +317,14 @@ class Witnessing:
         """Search for so many rounds, or until nothing is open, witnesses become rare, or the deadline comes."""
         last, idle = self._rounds + rounds, 0
         while self._waiting and self._rounds < last and idle < _IDLE and not deadline.is_over:
-            if idle % _ANEW == _ANEW - 1:
-                self._codes = self._elsewhere(deadline)
             self._rounds += 1
-            idle = 0 if self._clear(self._exchanged()) else idle + 1
+            rows = self._elsewhere(deadline) if idle % _ANEW == _ANEW - 1 else self._exchanged()
+            self._codes = rows.codes
+            idle = 0 if self._clear(rows) else idle + 1
         return Witnesses(self._small, self._rounds, tuple(self._waiting), self._of, self._first)
 
-    def _elsewhere(self, deadline: Deadline) -> _Codes:
-        """Return a table in which one open combination has no rows; without one, a table from another seed."""
+    def _elsewhere(self, deadline: Deadline) -> "_Exchanged":
+        """Return the rows of a table in which one open combination has no rows; without one, a table from another seed."""
         place = int(self._rng.integers(len(self._waiting)))
         forbidden = self._waiting[place].without(self._domain, int(self._rng.integers(len(self._waiting[place].keys))))
         table, seed = None, int(self._rng.integers(1 << 30))
@@ -332,7 +332,7 @@ class Witnessing:
             collection = replace(self._published, supports=(*self._supports, forbidden))
             table = possible_table(collection, seed, deadline, self._codes, _SHAKES)
         table = table or possible_table(self._published, seed, deadline)
-        return self._codes if table is None else _as_places(table)
+        return _Exchanged(self._domain, self._finest, self._codes if table is None else _as_places(table))
 
     def _exchanged(self) -> "_Exchanged":
         """Return the rows after the exchanges of a round."""
@@ -349,7 +349,6 @@ class Witnessing:
             (np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in self._tables
         ) or not all(allowed_rows(support, rows.levels, rows.codes).all() for support in self._supports):
             raise ContradictionError("exchanges of values changed a published count, so they prove nothing")
-        self._codes = codes
         return rows
 
     def _clear(self, rows: "_Exchanged") -> bool:
