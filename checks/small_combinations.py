@@ -217,7 +217,7 @@ _MOVES = 256
 _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves of a round try to empty or fill."""
 
-_IDLE, _ANEW = 20, 3
+_IDLE, _ANEW = 20, 2
 """Rounds in a row without a witness after which a search ends, and after which it continues from another table."""
 
 _SHAKES, _MOST_FORBIDDEN = 1, 1 << 20
@@ -302,7 +302,7 @@ class Witnessing:
         self._finest = self._domain.margin(reduce(or_, self._published.masks, 0))
         # Each table of all margins is one of some of them, so that the claims of a release share the first table.
         of_all = next((result.first for result in earlier if result.of[:2] == (cube, masks)), None)
-        of_all = of_all or possible_table(Collection.of(cube, masks), deadline=deadline)
+        of_all = of_all or possible_table(Collection.of(cube, masks), 0, deadline)
         table = possible_table(self._published, 0, deadline, of_all)
         if table is None:
             raise TimeOverError("no table with all published counts was found in time")
