@@ -218,7 +218,7 @@ _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves of a round try to empty or fill."""
 
 _IDLE, _ANEW = 20, 2
-"""Rounds in a row without a witness after which a search ends, and after which it continues from another table."""
+"""Rounds in a row without a witness after which a search ends; each `_ANEW`-th of them makes another table."""
 
 _SHAKES, _MOST_FORBIDDEN = 1, 1 << 20
 """Shakes of a search for a table without a combination, and most cells of the combination's margin."""
@@ -306,7 +306,8 @@ class Witnessing:
         table = possible_table(self._published, 0, deadline, of_all)
         if table is None:
             raise TimeOverError("no table with all published counts was found in time")
-        self._first, self._codes, self._rng = of_all or table, _as_places(table), np.random.default_rng(0)
+        self._first, self._rng = of_all or table, np.random.default_rng(0)
+        self._codes: _Codes = _as_places(table)
         self._base = _Exchanged(self._domain, self._finest, self._codes)
         self._examined: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
@@ -318,20 +319,21 @@ class Witnessing:
         last, idle = self._rounds + rounds, 0
         while self._waiting and self._rounds < last and idle < _IDLE and not deadline.is_over:
             self._rounds += 1
-            rows = self._elsewhere(deadline) if idle % _ANEW == _ANEW - 1 else self._exchanged()
+            rows = self._elsewhere(2 * idle > _IDLE, deadline) if idle % _ANEW == _ANEW - 1 else self._exchanged()
             self._codes = rows.codes
             idle = 0 if self._clear(rows) else idle + 1
         return Witnesses(self._small, self._rounds, tuple(self._waiting), self._of, self._first)
 
-    def _elsewhere(self, deadline: Deadline) -> "_Exchanged":
-        """Return the rows of a table in which one open combination has no rows; without one, a table from another seed."""
+    def _elsewhere(self, is_stuck: bool, deadline: Deadline) -> "_Exchanged":
+        """Return the rows of a table in which one open combination has no rows; a stuck search without one starts anew."""
         place = int(self._rng.integers(len(self._waiting)))
         forbidden = self._waiting[place].without(self._domain, int(self._rng.integers(len(self._waiting[place].keys))))
         table, seed = None, int(self._rng.integers(1 << 30))
         if forbidden is not None:
             collection = replace(self._published, supports=(*self._supports, forbidden))
             table = possible_table(collection, seed, deadline, self._codes, _SHAKES)
-        table = table or possible_table(self._published, seed, deadline)
+        if table is None and is_stuck:
+            table = possible_table(self._published, seed, deadline)
         return _Exchanged(self._domain, self._finest, self._codes if table is None else _as_places(table))
 
     def _exchanged(self) -> "_Exchanged":
