@@ -321,8 +321,7 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
 
 
-@pytest.mark.parametrize("worth_processes", [0, 2_000])
-def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out(worth_processes: int) -> None:
+def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out() -> None:
     """Two people with b 1 and c 0 are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
     ill = {"00": 5, "01": 5, "10": 1, "11": 5}
     counts = {a + bc: count for a in "01" for bc, count in ill.items()} | {"210": 6, "310": 6}
@@ -338,8 +337,7 @@ def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is
         base="none",
         further_tables=[["a", "c"]],
     )
-    with patch("marginals.publishing.further._ROWS_WORTH_PROCESSES", worth_processes):
-        publication = marginals.publish(table, replace(policy, min_published_cell=3))
+    publication = marginals.publish(table, replace(policy, min_published_cell=3))
     assert publication.release.published.further == ()
     beside = publication.steward.further
     assert beside is not None
