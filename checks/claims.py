@@ -43,14 +43,14 @@ class Question:
     """Question whether a claim holds of a collection.
 
     sensitive: the attributes that are set aside. budget: of work for the answer. labels: counts that labels tell
-    readers. witnesses: earlier conclusions from possible tables; used only if they are of this collection.
+    readers. witnesses: results of searches for possible tables, to which new ones are added.
     """
 
     collection: Collection
     sensitive: AnyCollection[str] = ()
     budget: Budget = FULL
     labels: ToldByLabels = field(default_factory=dict)
-    witnesses: "Sequence[Witnesses]" = ()
+    witnesses: "list[Witnesses]" = field(default_factory=list)
 
 
 @dataclass(frozen=True)

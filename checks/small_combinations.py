@@ -11,14 +11,14 @@ all attributes are examined at their finest published levels; of up to ten attri
 """
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
 from math import inf, prod
 from operator import or_
-from typing import NamedTuple, TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,23 +51,20 @@ _LATE = "the time was over before possible tables had cleared every combination;
 _PROOF_SECONDS = 1.0
 """Seconds of that program; the search for a table follows if they end first."""
 
-Part = TypeVar("Part")
-Answer = TypeVar("Answer")
-
 
 def no_small_certain(
     collection: Collection,
     sensitive: AnyCollection[str],
     k: int,
     budget: Budget = FULL,
-    witnesses: "Sequence[Witnesses]" = (),
+    witnesses: "list[Witnesses] | None" = None,
     criterion: str = "no-small-certain",
 ) -> Finding:
     """Decide whether the published tables prove no examined combination to have 1 to k - 1 rows.
 
     The finding holds with a junction tree and k-combinatorial anonymity, or if possible tables clear each combination. It
     fails if programs of three attributes find one that is certain to be small. sensitive: attributes that are set aside.
-    witnesses: results of earlier searches, used if they are of this question. Its parameters are a claim and a question.
+    witnesses: results of earlier searches; a new one is added. Its parameters are a claim and a question.
     """
     parameters = {"k": k}
     link = k_link(collection, sensitive, k)
@@ -80,7 +77,9 @@ def no_small_certain(
     unknown = Finding(criterion, Verdict.UNDECIDED, parameters, link.worst, (Algorithm.INTEGER_PROGRAMMING,), 0)
     if not collection.is_decomposable:
         searching = budget.until(budget.deadline.share(2))
-        cleared = _cleared_by_possible_tables(collection, sensitive, k, searching, witnesses)
+        cleared = _cleared_by_possible_tables(
+            collection, sensitive, k, searching, [] if witnesses is None else witnesses
+        )
         if cleared is not None:
             return Finding(criterion, Verdict.HOLDS, parameters, link.worst, (Algorithm.POSSIBLE_TABLES,), cleared)
         if searching.deadline.is_over:
@@ -119,7 +118,7 @@ def require_some_table(collection: Collection, budget: Budget) -> None:
 
 
 def _cleared_by_possible_tables(
-    collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget, witnesses: "Sequence[Witnesses]"
+    collection: Collection, sensitive: AnyCollection[str], k: int, budget: Budget, witnesses: "list[Witnesses]"
 ) -> int | None:
     """Return how many combinations are small in some table, if possible tables clear all in time; else None."""
     question = (collection.cube, {*collection.masks}, {*sensitive}, k, tuple(collection.supports))
@@ -127,9 +126,11 @@ def _cleared_by_possible_tables(
     if result is None:
         require_some_table(collection, budget)
         try:
-            result = Witnessing(collection, sensitive, k, deadline=budget.deadline).look(inf, budget.deadline)
+            witnessing = Witnessing(collection, sensitive, k, budget.deadline, witnesses)
         except (TimeOverError, TooManyCellsError):
             return None
+        result = witnessing.look(inf, budget.deadline)
+        witnesses.append(result)
     return result.small if result.clear_all else None
 
 
@@ -210,17 +211,14 @@ FEW_ATTRIBUTES = 10
 _AT_ALL_LEVELS = 3
 """Most attributes of a combination that is examined at every published level."""
 
-CHAINS = 2
-"""Tables that are changed independently, for two processors."""
-
 _MOVES = 256
 """Moves of a round."""
 
 _AIMED_AT = 16
 """Margins, or blocks of them, whose open combinations the moves of a round try to empty or fill."""
 
-_IDLE, _ANEW = 10, 3
-"""Rounds in a row without a witness after which a search ends, and after which it continues from other tables."""
+_IDLE, _ANEW = 20, 2
+"""Rounds in a row without a witness after which a search ends; each `_ANEW`-th of them makes another table."""
 
 _SHAKES, _MOST_FORBIDDEN = 1, 1 << 20
 """Shakes of a search for a table without a combination, and most cells of the combination's margin."""
@@ -246,13 +244,14 @@ class Witnesses(NamedTuple):
     """Result of a search for witnesses.
 
     small: combinations that were small in the first table. rounds: of the search. waiting: small combinations that no
-    table has cleared. of: the question.
+    table has cleared. of: the question. first: the possible table of all published margins.
     """
 
     small: int
     rounds: int
     waiting: "tuple[OpenCells, ...]"
     of: _About
+    first: "_Codes"
 
     @property
     def clear_all(self) -> bool:
@@ -275,27 +274,14 @@ class Witnesses(NamedTuple):
 _Codes: TypeAlias = Mapping[str, CodeArray]
 """Codes of the rows by attribute, at its finest published level: shape (rows,)."""
 
-_Task: TypeAlias = "tuple[_Codes, np.random.Generator, tuple[OpenCells, ...], Sequence[Mapping[str, int]]]"
-"""Rows at the beginning of a round, the generator, open combinations, and the tables whose counts must not change."""
-
-_Round: TypeAlias = tuple[_Codes, np.random.Generator, list[BoolArray]]
-"""Rows after a round, the generator, and for each examined margin the open cells that these rows do not clear."""
-
-Runs: TypeAlias = Callable[[Callable[[_Task], _Round], Sequence[_Task]], list[_Round]]
-"""Runs a function on each part, maybe in parallel, and returns the results in their order."""
-
-
-def one_by_one(work: Callable[[Part], Answer], parts: Sequence[Part]) -> list[Answer]:
-    """Run a function on each part, one after another."""
-    return [work(part) for part in parts]
-
 
 class Witnessing:
     """Search for witnesses, which can continue, also with fewer tables.
 
-    collection: the published marginals. sensitive: attributes that are set aside. run: runs the parts of a round. The
-    search depends on published counts only, unless a deadline ends it. Sensitive values are ignored if one margin shows
-    all of them, because they can be added to any table of the others. Otherwise the margins that show them are kept.
+    collection: the published marginals. sensitive: attributes that are set aside. earlier: results of searches, whose first
+    table is taken if they are of the same marginals. The search depends on published counts only, unless a deadline ends it.
+    Sensitive values are ignored if one margin shows all of them, because they can be added to any table of the others.
+    Otherwise the margins that show them are kept.
 
     Raises TooManyCellsError for too many margins, TimeOverError if no possible table is found.
     """
@@ -305,75 +291,74 @@ class Witnessing:
         collection: Collection,
         sensitive: AnyCollection[str],
         k: int,
-        run: Runs = one_by_one,
         deadline: Deadline = NEVER,
+        earlier: Sequence[Witnesses] = (),
     ) -> None:
-        self._domain, self._sensitive, self._k, self._run = collection.domain, sensitive, k, run
+        self._domain, self._sensitive, self._k = collection.domain, sensitive, k
         self._supports = tuple(collection.supports)
-        self._of: _About = (collection.cube, {*collection.masks}, {*sensitive}, k, self._supports)
-        self._published = Collection.of(collection.cube, self._fixed(collection.masks), self._supports)
+        cube, masks = collection.cube, {*collection.masks}
+        self._of: _About = (cube, masks, {*sensitive}, k, self._supports)
+        self._published = Collection.of(cube, self._fixed(masks), self._supports)
         self._finest = self._domain.margin(reduce(or_, self._published.masks, 0))
-        self._chains = list[tuple[_Codes, np.random.Generator]]()
-        for seed in range(CHAINS):
-            table = possible_table(self._published, seed, deadline)
-            if table is None:
-                raise TimeOverError("no table with all published counts was found in time")
-            self._chains.append((_as_places(table), np.random.default_rng(seed)))
-        self._base = _Exchanged(self._domain, self._finest, self._chains[0][0])
+        # Each table of all margins is one of some of them, so that the claims of a release share the first table.
+        of_all = next((result.first for result in earlier if result.of[:2] == (cube, masks)), None)
+        of_all = of_all or possible_table(Collection.of(cube, masks), 0, deadline)
+        table = possible_table(self._published, 0, deadline, of_all)
+        if table is None:
+            raise TimeOverError("no table with all published counts was found in time")
+        self._first, self._rng = of_all or table, np.random.default_rng(0)
+        self._codes: _Codes = _as_places(table)
+        self._base = _Exchanged(self._domain, self._finest, self._codes)
         self._examined: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
         self._small = self._rounds = 0
-        self.keep(collection.masks)
+        self.keep(masks)
 
     def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
         """Search for so many rounds, or until nothing is open, witnesses become rare, or the deadline comes."""
         last, idle = self._rounds + rounds, 0
         while self._waiting and self._rounds < last and idle < _IDLE and not deadline.is_over:
-            if idle % _ANEW == _ANEW - 1:
-                self._chains = [self._elsewhere(*chain, deadline) for chain in self._chains]
-            done = self._run(self._round, [(*chain, tuple(self._waiting), self._tables) for chain in self._chains])
-            self._chains = [(codes, rng) for codes, rng, _ in done]
             self._rounds += 1
-            idle = 0 if self._clear([stays for _, _, stays in done]) else idle + 1
-        return Witnesses(self._small, self._rounds, tuple(self._waiting), self._of)
+            rows = self._elsewhere(2 * idle > _IDLE, deadline) if idle % _ANEW == _ANEW - 1 else self._exchanged()
+            self._codes = rows.codes
+            idle = 0 if self._clear(rows) else idle + 1
+        return Witnesses(self._small, self._rounds, tuple(self._waiting), self._of, self._first)
 
-    def _elsewhere(
-        self, codes: _Codes, rng: np.random.Generator, deadline: Deadline
-    ) -> tuple[_Codes, np.random.Generator]:
-        """Return a table in which one open combination has no rows; without one, a table from another seed."""
-        place = int(rng.integers(len(self._waiting)))
-        forbidden = self._waiting[place].without(self._domain, int(rng.integers(len(self._waiting[place].keys))))
-        table, seed = None, int(rng.integers(1 << 30))
+    def _elsewhere(self, is_stuck: bool, deadline: Deadline) -> "_Exchanged":
+        """Return the rows of a table in which one open combination has no rows; a stuck search without one starts anew."""
+        place = int(self._rng.integers(len(self._waiting)))
+        forbidden = self._waiting[place].without(self._domain, int(self._rng.integers(len(self._waiting[place].keys))))
+        table, seed = None, int(self._rng.integers(1 << 30))
         if forbidden is not None:
             collection = replace(self._published, supports=(*self._supports, forbidden))
-            table = possible_table(collection, seed, deadline, codes, _SHAKES)
-        table = table or possible_table(self._published, seed, deadline)
-        return (codes if table is None else _as_places(table)), rng
+            table = possible_table(collection, seed, deadline, self._codes, _SHAKES)
+        if table is None and is_stuck:
+            table = possible_table(self._published, seed, deadline)
+        return _Exchanged(self._domain, self._finest, self._codes if table is None else _as_places(table))
 
-    def _round(self, task: _Task) -> _Round:
-        """Make the moves of a round; it uses only fields that never change, because other processes have copies."""
-        codes, rng, waiting, tables = task
-        rows = _Exchanged(
-            self._domain, self._finest, {a: code.copy() for a, code in codes.items()}, tables, self._supports
-        )
+    def _exchanged(self) -> "_Exchanged":
+        """Return the rows after the exchanges of a round."""
+        codes = {a: code.copy() for a, code in self._codes.items()}
+        rows = _Exchanged(self._domain, self._finest, codes, self._tables, self._supports)
         # Margins with many open combinations are drawn more often.
-        sizes = np.sqrt([len(some.keys) for some in waiting])
-        places = rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
-        pulls = [waiting[place].pull(rows, self._k, rng) for place in sorted(places.tolist())]
-        moves = _moves(self._domain, self._finest, tables)
-        for place in rng.permutation(len(moves))[:_MOVES].tolist():
-            rows.make(moves[place], rng, pulls)
-        if any((np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in tables) or not all(
-            allowed_rows(support, rows.levels, rows.codes).all() for support in self._supports
-        ):
+        sizes = np.sqrt([len(some.keys) for some in self._waiting])
+        places = self._rng.choice(len(sizes), min(_AIMED_AT, len(sizes)), replace=False, p=sizes / sizes.sum())
+        pulls = [self._waiting[place].pull(rows, self._k, self._rng) for place in sorted(places.tolist())]
+        moves = _moves(self._domain, self._finest, self._tables)
+        for place in self._rng.permutation(len(moves))[:_MOVES].tolist():
+            rows.make(moves[place], self._rng, pulls)
+        if any(
+            (np.sort(rows.keys(table)) != np.sort(self._base.keys(table))).any() for table in self._tables
+        ) or not all(allowed_rows(support, rows.levels, rows.codes).all() for support in self._supports):
             raise ContradictionError("exchanges of values changed a published count, so they prove nothing")
-        return rows.codes, rng, [_small(some.counts_in(rows), self._k) for some in waiting[:_LOOKS]]
+        return rows
 
-    def _clear(self, stays: Sequence[Sequence[BoolArray]]) -> bool:
+    def _clear(self, rows: "_Exchanged") -> bool:
+        """Keep the combinations that are small among other rows too; return whether some are not."""
         is_any = False
-        for of_chains in zip(*stays):
+        for _ in range(min(_LOOKS, len(self._waiting))):
             some = self._waiting.popleft()
-            stay = np.logical_and.reduce(of_chains)
+            stay = _small(some.counts_in(rows), self._k)
             is_any = is_any or not stay.all()
             if stay.any():
                 self._waiting.append(replace(some, keys=some.keys[stay], counts=some.counts[stay]))

@@ -429,7 +429,7 @@ def _nonsensitive_small(published: BundleContent) -> Finding:
     budget = FULL.until(_in_time(published.deadline.share(3), _NONSENSITIVE_SECONDS))
     try:
         question = Question(
-            published.without_impossible(claim), published.sensitive, budget, witnesses=published.witnesses
+            published.without_impossible(claim), published.sensitive, budget, witnesses=[*published.witnesses]
         )
     except MarginalsError as error:
         return undecided(claim, str(error))

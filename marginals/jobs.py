@@ -23,48 +23,23 @@ def in_processes(
     answers must be picklable. done: called with the number of parts that are done, if all before them are. No process is
     left. Raises the error of the first part that has one, and WorkerLostError if a process was killed.
     """
-    with Workers(min(jobs, len(parts))) as workers:
-        return workers(work, parts, done)
-
-
-class Workers:
-    """Processes that do parts of one work until the end of a with statement: forks of this one, made at the first call.
-
-    With fewer than two, this process does the parts.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._count = count if "fork" in multiprocessing.get_all_start_methods() else 1
-        self._pool: ProcessPoolExecutor | None = None
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        if self._pool is None:
-            return
-        if kind is not None:
-            for process in dict(getattr(self._pool, "_processes", None) or {}).values():
+    count = min(jobs, len(parts)) if "fork" in multiprocessing.get_all_start_methods() else 1
+    if count < 2:
+        return _collected(map(work, parts), done)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
+        pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _take, (work,))
+        try:
+            futures = [pool.submit(_do, part) for part in parts]  # `map` cancels on errors; Python 3.11 fails on both
+            return _collected((future.result() for future in futures), done)
+        except BaseException as error:
+            for process in dict(getattr(pool, "_processes", None) or {}).values():
                 process.kill()  # nobody waits for the others
-        self._pool.shutdown()
-
-    def __call__(
-        self, work: Callable[[Part], Answer], parts: Sequence[Part], done: Callable[[int], None] | None = None
-    ) -> list[Answer]:
-        """Results of the work for each part, as for `in_processes`. work: the function of the first call."""
-        if self._count < 2:
-            return _collected(map(work, parts), done)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*multi-threaded, use of fork", category=DeprecationWarning)
-            if self._pool is None:
-                self._pool = ProcessPoolExecutor(self._count, multiprocessing.get_context("fork"), _take, (work,))
-            try:
-                futures = [
-                    self._pool.submit(_do, part) for part in parts
-                ]  # `map` cancels on errors; Python 3.11 fails on both
-                return _collected((future.result() for future in futures), done)
-            except BrokenProcessPool:
+            if isinstance(error, BrokenProcessPool):
                 raise WorkerLostError from None
+            raise
+        finally:
+            pool.shutdown()
 
 
 def _collected(answers: Iterable[Answer], done: Callable[[int], None] | None) -> list[Answer]:

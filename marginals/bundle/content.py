@@ -230,7 +230,7 @@ class BundleContent:
 
     @cached_property
     def _verified(self) -> Verification:
-        findings = dict[Claim, Finding]()
+        findings, witnesses = dict[Claim, Finding](), [*self.witnesses]
         slow_last = sorted(self.claims, key=lambda claim: isinstance(claim, NoSmallCertain))
         for number, claim in enumerate(slow_last):
             budget = FULL.until(self.deadline.share(len(slow_last) - number))
@@ -239,7 +239,7 @@ class BundleContent:
             except MarginalsError as error:
                 findings[claim] = undecided(claim, str(error))
                 continue
-            result = answer(claim, Question(deciding, self.sensitive, budget, self.known_labels, self.witnesses))
+            result = answer(claim, Question(deciding, self.sensitive, budget, self.known_labels, witnesses))
             findings[claim] = self._as_far_as_said(claim, result)
         checks = tuple(map(findings.__getitem__, self.claims))
         rules = tuple(rule.with_findings(self.claims, checks) for rule in self.rules)

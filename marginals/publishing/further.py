@@ -13,14 +13,12 @@ from functools import partial
 from itertools import chain
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from checks.claims import KCombinatorial, MinCell, NoSmallCertain
-from checks.small_combinations import CHAINS, Witnesses, Witnessing, one_by_one
+from checks.small_combinations import Witnesses, Witnessing
 from marginals.arguments import require_names
 from marginals.bundle.content import BundleContent
-from marginals.errors import InputError, WorkerLostError
-from marginals.jobs import Workers
+from marginals.errors import InputError
 from marginals.publishing.policy import Policy
 from marginals.publishing.searching import Prepared, Progress, Search
 from marginals.publishing.wanted import NO_FURTHER
@@ -34,9 +32,6 @@ from models.tables.hierarchy import Mask
 
 _ROUNDS_MORE = 3
 """Rounds of the proof after a table was left out."""
-
-_ROWS_WORTH_PROCESSES = 2_000
-"""Rows from which on processes are faster: with fewer a round takes about as long as their start."""
 
 
 def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> None:
@@ -125,36 +120,25 @@ def _provable(
     further, witnesses = content.further, list[Witnesses]()
     claims = [claim for claim in content.claims if isinstance(claim, NoSmallCertain)]
     half, places = range(len(chosen.tables) // 2), list(range(len(further)))
-    processes = CHAINS if content.collection.cube.total >= _ROWS_WORTH_PROCESSES else 1
     for claim in claims:
         published = content.without_impossible(claim)
-        with Workers(processes) as workers:  # which do the work of one search
-            run = partial(_side_by_side, workers)
-            try:
-                witnessing = Witnessing(published, claim.set_aside(content.sensitive), claim.least_count, run, deadline)
-            except (TooManyCellsError, TimeOverError):
-                return half, ()
-            result = witnessing.look(inf, deadline)
-            if deadline.is_over and not result.clear_all:
-                return half, ()
-            witnesses.append(result)
-            # one after another the table is left out that has a part in most open combinations for what it gains
-            while places and not result.clear_all and (len(places) == len(further) or not deadline.is_over):
-                blamed = result.blamed(
-                    published.domain, {further[place]: chosen.tables[place].gain for place in places}
-                )
-                places = [place for place in places if blamed not in (further[place], None)]
-                witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
-                result = witnessing.look(_ROUNDS_MORE, deadline)
+        try:
+            aside = claim.set_aside(content.sensitive)
+            witnessing = Witnessing(published, aside, claim.least_count, deadline, witnesses)
+        except (TooManyCellsError, TimeOverError):
+            return half, ()
+        result = witnessing.look(inf, deadline)
+        if deadline.is_over and not result.clear_all:
+            return half, ()
+        witnesses.append(result)
+        # one after another the table is left out that has a part in most open combinations for what it gains
+        while places and not result.clear_all and (len(places) == len(further) or not deadline.is_over):
+            blamed = result.blamed(published.domain, {further[place]: chosen.tables[place].gain for place in places})
+            places = [place for place in places if blamed not in (further[place], None)]
+            witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
+            result = witnessing.look(_ROUNDS_MORE, deadline)
         if len(places) < len(further):
             return places, ()
     by_programs = content.claiming([claim for claim in content.claims if isinstance(claim, MinCell | KCombinatorial)])
     are_proven = all(finding.holds for finding in replace(by_programs, deadline=deadline).verify().checks)
     return (places, tuple(witnesses)) if are_proven else (half, ())
-
-
-def _side_by_side(workers: Workers, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-    try:
-        return workers(work, parts)
-    except (WorkerLostError, OSError, ImportError, NotImplementedError):  # some systems have no semaphores
-        return one_by_one(work, parts)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 from hashlib import blake2b
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,7 +83,8 @@ def _weights(temperature: Decimal, most: int, ones: int) -> Bits:
     """Return ones * exp(-d / temperature) for d = 0, 1, ..., most, as whole numbers."""
     with localcontext() as context:
         context.prec = 40
-        return np.array([int((-Decimal(d) / temperature).exp() * ones) for d in range(most + 1)], dtype=np.uint64)
+        positive = [*takewhile(bool, (int((-Decimal(d) / temperature).exp() * ones) for d in range(most + 1)))]
+    return np.array(positive + [0] * (most + 1 - len(positive)), dtype=np.uint64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from checks.claims import MinPublishedCell, NoSmallCertain
 from checks.combinatorial import crowded, label_counts
 from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Exchanged, combined_margins, no_small_certain
 from filled_tables import filled, flat_domain, published
-from models import Collection, Domain, Hierarchy, Mask, all_tables
+from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, all_tables
 from strategies import Core, cores, cyclic_cores, further_masks
 
 MOST_TABLES = 20_000
@@ -235,6 +235,34 @@ def test_nothing_is_cleared_that_is_certain(beside: tuple[Core, tuple[Mask, ...]
     assert found.small >= len(left)
     assert all(0 < own.count < k for own in left)
     assert found.blamed(collection.domain, dict.fromkeys(beside[1], 0.1)) in {None, *beside[1]}
+
+
+@given(cores(max_cells=48, max_values=3, max_levels=2).flatmap(with_further) | cyclic_cores(), st.integers(2, 4))
+def test_the_first_table_serves_combinations_with_sensitive_values_and_without(
+    beside: tuple[Core, tuple[Mask, ...]], k: int
+) -> None:
+    """Each count of nonsensitive values is a sum of published counts, so the first table has it too."""
+    core, collection = beside[0], with_tables(*beside)
+    domain, every = collection.domain, combinations_of(collection, core.nonsensitive)
+    if every is None or not any(map(collection.shows, core.nonsensitive)):
+        return
+    of_all = Witnessing(collection, [], k).look(5)
+    levels = {a: collection.finest_levels[a] for a in of_all.first}
+    ones = np.ones(collection.cube.total, dtype=np.int64)
+    cube = DataCube([ContingencyTable.from_cells(domain, levels, of_all.first, ones)])
+    own = domain.mask(dict.fromkeys(core.nonsensitive, 0))
+    for mask in {*collection.masks, *(mask & own for mask in collection.masks)} - {0}:
+        assert as_dict(cube, mask) == as_dict(collection.cube, mask)
+    alone = Witnessing(collection, [core.sensitive], k, earlier=[of_all]).look(15)
+    assert alone.first is of_all.first
+    shown = [own for own in every if not any(not own.margin & ~mask for mask in collection.masks)]
+    assert certain(shown, k) <= open_ones(collection, alone)
+
+
+def as_dict(cube: DataCube, mask: Mask) -> dict[tuple[int, ...], int]:
+    table = cube.table(mask)
+    cells = zip(*(table.column(a, level).tolist() for a, level in table.margin.items()))
+    return {cell: count for cell, count in zip(cells, table.counts.tolist()) if count}
 
 
 @settings(max_examples=EXAMPLES)

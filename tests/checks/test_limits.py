@@ -63,7 +63,6 @@ AGAIN = {
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain": {
         "checks.small_combinations FEW_ATTRIBUTES": 1,
         "checks.small_combinations _BLOCK": 1,
-        "checks.small_combinations CHAINS": 1,
         "checks.small_combinations _EXACT_ROWS": 1,
     },
     "checks/test_certain_counts::test_nothing_is_cleared_that_is_certain_beside_the_tables_that_are_kept": {

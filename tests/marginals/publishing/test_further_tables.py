@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from importlib import import_module
 from itertools import combinations, product
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 import marginals
 from first_configs import init
 from marginals import InputError, Policy, Release, StewardReport, Table, interchange
-from marginals.errors import BundleError, WorkerLostError
+from marginals.errors import BundleError
 from models import Collection, Margin, possible_table
 from small_release import contents
 
@@ -213,36 +212,12 @@ def test_given_the_core_the_choice_is_the_same_whatever_the_sensitive_column_hol
     assert first.published.further == second.published.further
 
 
-def _failing(error: Exception) -> Callable[[int], AbstractContextManager[Callable[..., Any]]]:
-    def run(*_: Any) -> Any:
-        raise error
-
-    return lambda _: nullcontext(run)
-
-
 @pytest.fixture(scope="module")
 def uneven() -> Table:
     rng = np.random.default_rng(0)
     a, b, c, d, ill = np.minimum(rng.geometric(0.4, (5, 3000)), 6)
     frame = pd.DataFrame({"a": a, "b": (a + b) % 6, "c": (a + b + c) % 6, "d": (a + c + d) % 6, "ill": ill})
     return marginals.read_table(frame.astype(str), ROLES)
-
-
-@pytest.fixture(scope="module")
-def beside_uneven(uneven: Table) -> str:
-    beside = marginals.publish(uneven, POLICY).steward.further
-    assert beside is not None
-    assert beside.tables
-    return repr(beside)
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [{"_ROWS_WORTH_PROCESSES": 10**9}, {"Workers": _failing(WorkerLostError())}, {"Workers": _failing(OSError())}],
-)
-def test_several_processes_find_what_one_finds(uneven: Table, beside_uneven: str, changed: dict[str, Any]) -> None:
-    with patch.multiple("marginals.publishing.further", **changed):
-        assert repr(marginals.publish(uneven, POLICY).steward.further) == beside_uneven
 
 
 LOOK = import_module("checks.small_combinations").Witnessing.look
@@ -368,8 +343,7 @@ def test_a_table_beside_which_a_combination_is_certain_is_left_out_and_the_stewa
     assert not unwitnessed.verify(["no-small-certain=3"]).ok  # anybody can refute it
 
 
-@pytest.mark.parametrize("worth_processes", [0, 2_000])
-def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out(worth_processes: int) -> None:
+def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is_left_out() -> None:
     """Two people with b 1 and c 0 are ill; a is 0 or 1 of each, so that no combination without the illness is certain."""
     ill = {"00": 5, "01": 5, "10": 1, "11": 5}
     counts = {a + bc: count for a in "01" for bc, count in ill.items()} | {"210": 6, "310": 6}
@@ -385,8 +359,7 @@ def test_a_table_beside_which_a_combination_with_a_sensitive_value_is_certain_is
         base="none",
         further_tables=[["a", "c"]],
     )
-    with patch("marginals.publishing.further._ROWS_WORTH_PROCESSES", worth_processes):
-        publication = marginals.publish(table, replace(policy, min_published_cell=3))
+    publication = marginals.publish(table, replace(policy, min_published_cell=3))
     assert publication.release.published.further == ()
     beside = publication.steward.further
     assert beside is not None
