@@ -77,6 +77,8 @@ def frame_source(frame: object, most: float = inf) -> Source:
 
     try:
         opened: Any = nw.from_native(frame)
+    except nw.exceptions.DuplicateError:
+        raise InputError("the table has two columns of one name; rename one of them") from None
     except TypeError:
         raise InputError(
             f"a {type(frame).__name__} is no table; give a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark "

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 import marginals
-from marginals import Attribute
+from marginals import Attribute, InputError
 from table_readers import spark_session
 
 pa = pytest.importorskip("pyarrow")
@@ -133,3 +133,9 @@ def test_a_type_has_one_spelling_or_one_refusal(
     else:
         read = marginals.read_table(source, ATTRIBUTES)
         assert sorted({x for (x, _), _ in read.counts.cells()}) == right
+
+
+def test_a_table_with_two_columns_of_one_name_is_refused() -> None:
+    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"])
+    with pytest.raises(InputError, match="two columns of one name"):
+        marginals.read_table(twice, {"a": "quasi-identifier"})
