@@ -43,7 +43,7 @@ PROPOSED = "public"
 """The diversity that is proposed if nobody has demanded one."""
 
 BASES = ("auto", "best", "none")
-"""Names that `base` may have in place of levels; "auto" is refused where a sensitive attribute could not be shown."""
+"""Names that `base` may have in place of levels; "auto" is refused where no sensitive attribute could be shown."""
 
 GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str | Diversity]] | None
 """Demands on sensitive attributes: texts or criteria, one for all or one by attribute."""

@@ -59,15 +59,17 @@ def _chosen_base(prepared: "Prepared", levels: Mapping[str, int]) -> tuple[Mask,
     return masks
 
 
-def sensitive_levels(table: Table, requirements: Requirements) -> dict[str, int]:
+def sensitive_levels(table: Table, requirements: Requirements, *, needs_all: bool = True) -> dict[str, int]:
     """The finest level of each sensitive attribute at which all rows together may be shown.
 
-    Raises NothingPublishableError if not even tables with all quasi-identifiers suppressed may be published.
+    Raises NothingPublishableError if not even tables with all quasi-identifiers suppressed may be published. needs_all:
+    also if only some of them may be.
     """
     parts = _parts(table, requirements)
     levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
     possible = {name: level for name, level in levels.items() if level is not None}
-    if len(possible) == len(levels) and (levels or table_satisfies(table.cube, 0, requirements)):
+    has_enough = len(possible) == len(levels) if needs_all or not levels else bool(possible)
+    if has_enough and (levels or table_satisfies(table.cube, 0, requirements)):
         return possible
     why = no_single_table(map(table.cube.table, _masks(table, {}, dict.fromkeys(table.sensitive, 0))), parts)
     if any((part.class_size or 0) > table.rows for part in parts):
@@ -270,7 +272,7 @@ def _demanded_base(
 ) -> tuple[Mask, ...] | None:
     demanded = prepared.policy.base
     if demanded == "auto" and not prepared.common:
-        _ = sensitive_levels(prepared.table, prepared.requirements)  # refuses to show nothing of a sensitive attribute
+        _ = sensitive_levels(prepared.table, prepared.requirements, needs_all=False)  # or it shows nothing sensitive
     if demanded in ("auto", "none"):
         return None
     if isinstance(demanded, Mapping):

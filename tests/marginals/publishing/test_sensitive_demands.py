@@ -155,6 +155,14 @@ def test_what_is_alone_has_one_table_and_no_other_attribute_beside_it(base: obje
     assert any({"pay"} < set(margin) for margin in margins)
 
 
+def test_what_cannot_be_shown_is_left_out_beside_what_can_and_refused_by_itself() -> None:
+    demanded = {"pay": "distinct:3", "grade": "distinct:9"}
+    steward = marginals.publish(graded(), Policy(k_link=5, diversity=demanded)).steward
+    assert "distinct:9" in steward.unpublished["grade"]
+    with pytest.raises(NothingPublishableError, match="not even one with all quasi-identifiers suppressed"):
+        marginals.publish(graded(), Policy(k_link=5, diversity={"pay": "distinct:8", "grade": "distinct:9"}))
+
+
 @given(
     st.lists(st.lists(st.integers(0, 12), min_size=1, max_size=3), min_size=2, max_size=5),
     st.sampled_from(OF_SHARES),
