@@ -128,6 +128,12 @@ class _Rules:
     def sensitive_in(self, mask: Mask) -> tuple[str, ...]:
         return tuple(name for name in self.sensitive if mask & self.attribute(name))
 
+    def coarse_in(self, mask: Mask) -> tuple[str, ...]:
+        """Return sensitive attributes that a margin shows coarser than claimed: one value for a class is refused there."""
+        levels = self.domain.margin(mask)
+        claims = (claim for claim in self.claims if isinstance(claim, AttributeClaim))
+        return tuple(dict.fromkeys(claim.about for claim in claims if claim.level < levels.get(claim.about, 0)))
+
     def public(self, mask: Mask) -> Mask:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
@@ -462,6 +468,8 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
     small = _has_small(classes, rules.least_class) | _has_small(cells, rules.least_cell)
     nothing = _gains_nothing(rules, worlds, cells, one)
     refused, claims = small | nothing, rules.beyond_counts(one.clique)
+    for name in rules.coarse_in(one.clique):
+        refused |= _has_single(cells, name)
     unsettled = np.flatnonzero(~refused)
     if not claims or not len(unsettled):
         return refused, small, nothing, ""
@@ -477,6 +485,15 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
         return refused, small, nothing, str(error)
     refused[unsettled] = ~allowed[which.ravel()]
     return refused, small, nothing, ""
+
+
+def _has_single(worlds: Cells, sensitive: str) -> BoolArray:
+    """Return the tables with a class in which everybody has one value of an attribute: shape (tables,)."""
+    others = [codes for name, codes in zip(worlds.attributes, worlds.codes) if name != sensitive]
+    classes = np.unique(np.stack(others), axis=1, return_inverse=True)[1].ravel() if others else np.zeros(1, np.intp)
+    values = np.zeros((int(classes.max()) + 1, worlds.counts.shape[1]), dtype=np.intp)
+    np.add.at(values, np.broadcast_to(classes, len(worlds)), worlds.counts > 0)
+    return np.asarray((values == 1).any(axis=0))
 
 
 def _has_small(worlds: Cells, least: int) -> BoolArray:
