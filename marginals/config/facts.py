@@ -127,8 +127,8 @@ class Facts(ColumnTexts):
         """Return the same values, of which what was counted stays, with other facts of the column."""
         result = replace(self, **changes)
         if result.decimal == self.decimal:
-            known = vars(self).items()
-            vars(result).update({name: fact for name, fact in known if name in ("format", "numbers", "whole_numbers")})
+            entries = vars(self).items()
+            vars(result).update({name: fact for name, fact in entries if name in ("format", "numbers", "whole_numbers")})
         return result
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
