@@ -172,8 +172,8 @@ class _PublishedValues:
         choices, (attribute, level) = list(chosen), self._place(name)
         hierarchy = self._domain.hierarchy(attribute)
         nothing = np.zeros(hierarchy.size(level), dtype=np.bool_)
-        meaning = reduce(or_, choices) if choices else Meaning.certain(nothing)
-        return {attribute: meaning.of_values(hierarchy.lift(0, level)) if level else meaning}
+        meant = reduce(or_, choices) if choices else Meaning.certain(nothing)
+        return {attribute: meant.of_values(hierarchy.lift(0, level)) if level else meant}
 
     def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right

@@ -15,7 +15,7 @@ from marginals.config.rules import Guess
 from marginals.config.vocabulary import kinds, meaning_of
 from marginals.names import column_name
 from marginals.tables.attribute import Role
-from marginals.tables.relations import Copy, copies, finer_columns, sums
+from marginals.tables.relations import Copy, copies, sums
 from marginals.tables.words import column_pattern, column_words
 
 MOST_COLUMNS = 80
@@ -208,16 +208,15 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
         else:
             # Tables of one show the other: more than a promise about it allows, whichever is the finer.
             why = f"{pair.why}; {pair.of} is published, so no promise about {name} would hold"
-        result[name] = guess.decided(f"{guess.why}; {why}", f"{why}{_or_level(guessed, pair)}", Role.IGNORED)
+        result[name] = guess.decided(f"{guess.why}; {why}", f"{why}{_or_level(pair)}", Role.IGNORED)
     return result
 
 
-def _or_level(guessed: GuessedTable, pair: Copy) -> str:
-    levels = finer_columns({name: guessed.table.values_of(name) for name in (pair.of, pair.column)})
+def _or_level(pair: Copy) -> str:
     rule = (
         f"if everybody knows how it follows from {pair.of}, give it the role of that and level_of = {quoted(pair.of)}"
     )
-    return f". Or {rule}" if levels.get(pair.column) == pair.of else ""
+    return f". Or {rule}" if pair.follows else ""
 
 
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:

@@ -99,7 +99,7 @@ def _base_values(release: "Release", where: Where) -> Any:
 def _at_levels(release: "Release", attributes: Attributes) -> Attributes:
     """Return attributes with a level for each if a name is that of a level."""
     levels, names = release.published.codebook.levels, [attributes] if isinstance(attributes, str) else attributes
-    if not isinstance(names, list | tuple) or not levels.keys() & {*(name for name in names if isinstance(name, str))}:
+    if isinstance(names, Mapping) or not {*names} & levels.keys():
         return attributes
     finest = release.model.finest_levels
     margin = dict(levels[name] if name in levels else (name, finest.get(name, 0)) for name in names)

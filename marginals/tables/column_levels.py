@@ -1,23 +1,25 @@
 """Columns whose values follow from another column by a rule that everybody knows: age group and age, name and code.
 
 Such a column is a level of the other one's hierarchy, not an attribute of its own. Two attributes would have cells that
-nobody can be in, and would take tables from each other. Only the steward can say that everybody knows the rule. Most
+nobody can be in, and would take tables from each other. Only the steward can say that everybody knows the rule: most
 rules that hold in the rows of a table hold by chance, or are known to nobody else.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from marginals.errors import InputError
 from marginals.tables.attribute import MISSING, NAMELESS, Attribute
-from marginals.tables.distinct_rows import DistinctRows, Values
+from marginals.tables.distinct_rows import DistinctRows
 from marginals.tables.scales import in_order
-from models.arrays import BoolArray
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+if TYPE_CHECKING:
+    from marginals.tables.source import Reading
 
 
 def check_levels(used: Mapping[str, Attribute]) -> None:
@@ -43,78 +45,61 @@ def check_levels(used: Mapping[str, Attribute]) -> None:
             )
 
 
-class WithLevels(NamedTuple):
-    """Attributes without those that are levels of others, the rows without these columns, and the levels by name."""
+def with_levels(reading: "Reading", rows: DistinctRows) -> "tuple[Reading, DistinctRows]":
+    """Return the reading and the rows without the columns that are levels of others, whose hierarchies have them.
 
-    attributes: Mapping[str, Attribute]
-    rows: DistinctRows
-    levels: Mapping[str, tuple[str, int]]
-
-
-def with_levels(
-    source: str,
-    attributes: Mapping[str, Attribute],
-    rows: DistinctRows,
-    complete: BoolArray,
-    labels_of: Callable[[str], Values],
-) -> WithLevels:
-    """Make columns with `level_of` levels of the others.
-
-    source: name of the table. complete: rows that lack no other value. labels_of: the base value of each text of a column,
-    None for no value; a row without a value of such a column counts.
-
-    Raises InputError where rows contradict the rule, or two such columns do not nest.
+    A row that lacks such a value counts. Raises InputError where rows contradict the rule, or two such columns do not nest.
     """
-    names = {name: attribute.level_of for name, attribute in attributes.items() if attribute.level_of}
-    described, levels = dict(attributes), dict[str, tuple[str, int]]()
+    names = {name: attribute.level_of for name, attribute in reading.attributes.items() if attribute.level_of}
+    if not names:
+        return reading, rows
+    complete, attributes, levels = reading.complete(rows), dict(reading.attributes), dict(reading.levels)
     for base in dict.fromkeys(names.values()):
-        labels = {column: labels_of(column) for column in (base, *names) if names.get(column, base) == base}
+        labels = {column: reading.labels(column, rows) for column in (base, *names) if names.get(column, base) == base}
         columns = [base, *sorted({*labels} - {base}, key=lambda column: (-len({*labels[column]}), column))]
         codes = np.unique(np.stack([rows.codes[column][complete] for column in columns]), axis=1)
         paths = {tuple(labels[column][code] for column, code in zip(columns, path)) for path in codes.T.tolist()}
-        complete_paths, meanings, places = _complete_paths(source, columns, paths), dict(attributes[base].values), [0]
+        whole, meanings, places = _whole(reading.source.name, columns, paths), dict(attributes[base].values), [0]
         is_fitted = attributes[base].is_fitted
         for place, column in enumerate(columns[1:], 1):
-            other_names = {path[places[-1]]: path[place] for path in complete_paths if path[places[-1]] != path[place]}
-            is_copy = len({path[places[-1]] for path in complete_paths}) == len(
-                {path[place] for path in complete_paths}
-            )
+            other_names = {path[places[-1]]: path[place] for path in whole if path[places[-1]] != path[place]}
+            is_copy = len({path[places[-1]] for path in whole}) == len({path[place] for path in whole})
             if is_copy and (is_fitted or not other_names.keys() & meanings.keys()):
                 meanings |= other_names
             else:
                 places.append(place)
             levels[column] = base, NAMELESS if is_fitted and other_names else len(places) - 1
         if not is_fitted:
-            hierarchy = _hierarchy(source, columns, [[path[place] for place in places] for path in complete_paths])
-            described[base] = replace(attributes[base], hierarchy=hierarchy, values=meanings)
+            hierarchy = _hierarchy(reading.source.name, columns, [[path[place] for place in places] for path in whole])
+            attributes[base] = replace(attributes[base], hierarchy=hierarchy, values=meanings)
         elif len(places) > 1:
             raise InputError(
                 f"{columns[places[1]]!r} is coarser than {base!r}, so it is a level of it only where nothing is fitted; "
                 f"leave out the ladder of {base!r}"
             )
+    kept = {name: attribute for name, attribute in attributes.items() if name not in names}
     values = {name: texts for name, texts in rows.values.items() if name not in names}
     codes_of = {name: codes for name, codes in rows.codes.items() if name not in names}
-    remaining = {name: attribute for name, attribute in described.items() if name not in names}
-    return WithLevels(remaining, replace(rows, values=values, codes=codes_of), levels)
+    return replace(reading, attributes=kept, levels=levels), replace(rows, values=values, codes=codes_of)
 
 
-def _complete_paths(source: str, columns: list[str], paths: Collection[tuple[str | None, ...]]) -> set[tuple[str, ...]]:
+def _whole(source: str, columns: list[str], paths: Collection[tuple[str | None, ...]]) -> set[tuple[str, ...]]:
     """Return the combinations that lack no value, one for each base value. Raises InputError where there are several."""
     base_values = {path[0] for path in paths} - {MISSING}
-    complete_paths = {tuple(map(str, path)) for path in paths if None not in path and path[0] != MISSING}
+    whole = {tuple(map(str, path)) for path in paths if None not in path and path[0] != MISSING}
     for place, column in enumerate(columns[:-1]):
-        pairs = {path[place : place + 2] for path in complete_paths}
+        pairs = {path[place : place + 2] for path in whole}
         if several := len(pairs) - len({value for value, _ in pairs}):
             raise InputError(
                 f"{columns[place + 1]!r} of {source} does not follow from {column!r}: values of {column!r} have several, "
                 f"{several:,} too many in all. Leave out level_of, or mend the rows"
             )
-    if lacking := len(base_values) - len({path[0] for path in complete_paths}):
+    if lacking := len(base_values) - len({path[0] for path in whole}):
         raise InputError(
             f"no row of {source} says which of {', '.join(columns[1:])} follows from {lacking:,} of the values of "
             f"{columns[0]!r}. Leave out level_of, or mend the rows"
         )
-    return complete_paths
+    return whole
 
 
 def _hierarchy(source: str, columns: list[str], paths: list[list[str]]) -> Hierarchy:

@@ -250,20 +250,11 @@ class Reading:
         }
         return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in columns.items()}
 
-    def with_levels(self, rows: DistinctRows) -> "tuple[Reading, DistinctRows]":
-        """Return the reading and the rows without columns that are levels of others."""
-
-        def labels(column: str) -> Values:
-            texts = self._texts(column, rows.values[column])
-            form = self.attributes[column].numbers(
-                {text for text in texts if text not in (None, MISSING)}, self.decimal
-            )
-            return [text if text is None or form is None else form.canonical(text) for text in texts]
-
-        if not any(attribute.level_of for attribute in self.attributes.values()):
-            return self, rows
-        attributes, rows, levels = with_levels(self.source.name, self.attributes, rows, self.complete(rows), labels)
-        return replace(self, attributes=attributes, levels=levels), rows
+    def labels(self, column: str, rows: DistinctRows) -> Values:
+        """Return the base value of each text of a column, None for one that stands for no value."""
+        texts = self._texts(column, rows.values[column])
+        form = self.attributes[column].numbers({text for text in texts if text not in (None, MISSING)}, self.decimal)
+        return [text if text is None or form is None else form.canonical(text) for text in texts]
 
     def counted_out_of_core(self, memory: int, limit: int, k: int) -> Table:
         """Count in an engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
@@ -625,7 +616,7 @@ class TableSource:
         return reading.counted_out_of_core(self.memory_in_bytes // 2, int(limit), k)
 
     def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
-        opened, rows = opened.with_levels(rows)
+        opened, rows = with_levels(opened, rows)
         reading = opened.grouping(_occurring(rows))
         table = reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
         return table if self.unit.columns or self.counts else replace(table, copies=row_multiple(rows.counts))
@@ -652,7 +643,7 @@ class TableSource:
         if self.person is not None:
             chosen = complete.copy()
             chosen[complete] = kept_of_each(every.taken(complete.astype(np.int64)), self.unit, opened.name) > 0
-        reading, every = reading.with_levels(every)
+        reading, every = with_levels(reading, every)
         rows = every.taken(chosen.astype(np.int64))
         domain, codes, _, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
         roles = {column: attribute.role for column, attribute in self.attributes.items() if not attribute.level_of}

@@ -1,17 +1,18 @@
 """Columns that follow from others by a public rule: the same release as with a declared hierarchy, asked by both names."""
 
 import json
-import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from first_configs import init
 from marginals import Attribute, InputError, Policy, open_release, publish, read_table
+from marginals.config.first_config import initial_config
 from marginals.errors import BundleError
-from models import Hierarchy
+from marginals.tables.attribute import NAMELESS
+from marginals.tables.relations import Values, finer_columns
+from models.tables.hierarchy import Hierarchy
 
 QUASI, POLICY = "quasi-identifier", Policy(k_link=5, diversity="none")
 
@@ -112,7 +113,7 @@ def test_a_copy_beside_a_fitted_ladder_is_no_column_of_the_release() -> None:
     frame = people(0)
     town = Attribute(QUASI, level_of="code")
     table = read_table(frame, {"code": Attribute(QUASI, ladder="fitted"), "town": town, "ill": QUASI}, k=5)
-    assert (table.codebook.levels, table.domain.attributes) == ({"town": ("code", -1)}, ("code", "ill"))
+    assert (table.codebook.levels, table.domain.attributes) == ({"town": ("code", NAMELESS)}, ("code", "ill"))
     policy = Policy(k_link=5, diversity="none", wanted=[{"attributes": ["town", "ill"]}])
     release = publish(table, policy).release
     assert not release.published.codebook.levels
@@ -137,12 +138,13 @@ def test_init_proposes_levels_that_nest_and_no_accident(tmp_path: Path) -> None:
     frame = people(1)
     frame["north"] = np.where(frame.region == "north", "1", "0")
     frame["south"] = np.where(frame.region == "south", "1", "0")
-    assert levels_asked(frame, tmp_path) == [(["town", "region", "number", "north"], "code")]
-    accidents = np.random.default_rng(3).integers(0, 12, (14, 8))
-    assert not levels_asked(pd.DataFrame(accidents, columns=[*"abcdefgh"]), tmp_path)
-
-
-def levels_asked(frame: pd.DataFrame, folder: Path) -> list[tuple[list[str], str]]:
-    questions = init(frame, folder).questions
-    reasons = [(question["columns"], re.search(r'level_of = "(\w+)"', question["reason"])) for question in questions]
-    return [(sorted(columns, key=list(frame).index), found[1]) for columns, found in reasons if found]
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    config = initial_config(tmp_path / "people.csv", tmp_path / "release.toml")
+    asked = [question for question in map(str, config.questions) if "level_of" in question]
+    assert any("town, region, number, north" in question and 'level_of = "code"' in question for question in asked), (
+        asked
+    )
+    assert not any("south" in question for question in asked)
+    rng = np.random.default_rng(3)
+    accidents = {name: Values(rng.integers(0, 12, 14)) for name in "abcdefgh"}
+    assert not finer_columns(accidents)
