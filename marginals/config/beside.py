@@ -10,7 +10,6 @@ from typing import NamedTuple
 from marginals.config import UNKNOWN
 from marginals.config.facts import Facts
 from marginals.config.guessed_table import GuessedTable
-from marginals.config.questions import quoted
 from marginals.config.rules import Guess
 from marginals.config.vocabulary import kinds, meaning_of
 from marginals.names import column_name
@@ -208,15 +207,8 @@ def _copies(guessed: GuessedTable) -> Mapping[str, Guess]:
         else:
             # Tables of one show the other: more than a promise about it allows, whichever is the finer.
             why = f"{pair.why}; {pair.of} is published, so no promise about {name} would hold"
-        result[name] = guess.decided(f"{guess.why}; {why}", f"{why}{_or_level(pair)}", Role.IGNORED)
+        result[name] = guess.decided(f"{guess.why}; {why}", why, Role.IGNORED)
     return result
-
-
-def _or_level(pair: Copy) -> str:
-    rule = (
-        f"if everybody knows how it follows from {pair.of}, give it the role of that and level_of = {quoted(pair.of)}"
-    )
-    return f". Or {rule}" if pair.follows else ""
 
 
 def _within_limit(guessed: GuessedTable) -> Mapping[str, Guess]:

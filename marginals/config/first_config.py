@@ -43,7 +43,6 @@ from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
-from marginals.tables.relations import finer_columns
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
 
@@ -118,7 +117,6 @@ class InitialConfig:
         of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
-        result += questions_of((name, _IS_LEVEL.format(of=of), None) for name, of in self._levels.items())
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
             result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
         return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
@@ -140,12 +138,6 @@ class InitialConfig:
     @property
     def _together(self) -> list[str]:
         return [name for name, guess in self.guessed.used.items() if not guess.is_alone]
-
-    @property
-    def _levels(self) -> dict[str, str]:
-        """Columns that others may know and that follow from another one of these, which may be its levels."""
-        public = [name for name in self._together if self.guesses[name].role is Role.QUASI_IDENTIFIER]
-        return finer_columns({name: self.guessed.table.values_of(name) for name in public})
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
@@ -460,11 +452,6 @@ _IMPOSSIBLE = (
     "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
     "everybody knows that nobody can have both: the promises then hold for readers who use that. Unconfirmed pairs count "
     "for nothing"
-)
-
-_IS_LEVEL = (
-    'in the rows looked at it follows from {of}. If everybody knows the rule, write level_of = "{of}" in its section: then '
-    "both are one column. Where it is coarser, leave out the ladder of {of}, too"
 )
 
 _ABOUT_EXCEPTIONS = (

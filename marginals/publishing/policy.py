@@ -1,8 +1,8 @@
 """The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -200,17 +200,6 @@ class Policy(Settings):
     def named_rules(self) -> tuple[NamedRule, ...]:
         """The named rules that the release must keep."""
         return rules_of(self.rules)
-
-    def of_columns(self, levels: Mapping[str, tuple[str, int]]) -> "Policy":
-        """Return the policy with columns in place of their levels. levels: by name, each a column and a number."""
-        if not levels:
-            return self
-
-        def columns(names: Iterable[str]) -> tuple[str, ...]:
-            return tuple(dict.fromkeys(levels[name][0] if name in levels else name for name in names))
-
-        wanted = [replace(analysis, attributes=columns(analysis.attributes)) for analysis in self.analyses]
-        return replace(self, wanted=wanted, alone=columns(self.alone))
 
     @property
     def analyses(self) -> tuple[Wanted, ...]:

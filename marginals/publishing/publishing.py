@@ -164,7 +164,6 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
 
     Raises InputError, CriterionError and NothingPublishableError for obstacles that no search can remove.
     """
-    policy = policy.of_columns(table.codebook.levels)
     if policy.register:
         _require_one_look(table, ledger)
     require_further(policy, table, ledger)

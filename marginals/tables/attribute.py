@@ -40,8 +40,6 @@ FITTED = ("fitted", "alike")
 """Ladders that the table decides: by the frequency of each value, or also by their likeness."""
 LABEL_FORMS = ("numbers", "names")
 """Meaning of labels that look like numbers or intervals: numbers, or plain names."""
-NAMELESS = -1
-"""Level of a column that says in other words what the values of another one say, whose groups have no such names."""
 COUNT = "count"
 """Name of the column of counts in published tables; no attribute can have this name."""
 
@@ -485,7 +483,7 @@ class Codebook:
         places = {
             name: (of, published[of].index(level) if of in published else level)
             for name, (of, level) in self.levels.items()
-            if level != NAMELESS and level in published.get(of, [level])
+            if level in published.get(of, [level])
         }
         return replace(self, levels=places)
 
@@ -545,10 +543,8 @@ class Codebook:
 
     def entries(self, attribute: str) -> dict[str, object]:
         """Entries of a bundle about an attribute."""
+        entries = {"description": self.descriptions, "values": self.values}
         levels = {name: level for name, (of, level) in self.levels.items() if of == attribute}
-        entries = {
-            "description": self.descriptions.get(attribute),
-            "values": self.values.get(attribute),
-            "levels": levels,
-        }
-        return {key: words for key, words in entries.items() if words}
+        return {key: words[attribute] for key, words in entries.items() if attribute in words} | (
+            {"levels": levels} if levels else {}
+        )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.attribute import MISSING, NAMELESS, Attribute
+from marginals.tables.attribute import MISSING, Attribute
 from marginals.tables.distinct_rows import DistinctRows
 from marginals.tables.scales import in_order
 from models.errors import HierarchyError
@@ -38,10 +38,10 @@ def check_levels(used: Mapping[str, Attribute]) -> None:
                 f"{name!r} follows from {attribute.level_of!r}, so both have the same role: whoever knows one of them "
                 "knows the other"
             )
-        if other.hierarchy is not None or other.intervals or other.prefixes or other.dates:
+        if other.hierarchy is not None or other.intervals or other.prefixes or other.dates or other.is_fitted:
             raise InputError(
                 f"the levels of {attribute.level_of!r} are the columns with level_of; leave out its hierarchy, intervals, "
-                "prefixes and dates"
+                "prefixes, dates and ladder"
             )
 
 
@@ -60,27 +60,23 @@ def with_levels(reading: "Reading", rows: DistinctRows) -> "tuple[Reading, Disti
         codes = np.unique(np.stack([rows.codes[column][complete] for column in columns]), axis=1)
         paths = {tuple(labels[column][code] for column, code in zip(columns, path)) for path in codes.T.tolist()}
         whole, meanings, places = _whole(reading.source.name, columns, paths), dict(attributes[base].values), [0]
-        is_fitted = attributes[base].is_fitted
         for place, column in enumerate(columns[1:], 1):
             other_names = {path[places[-1]]: path[place] for path in whole if path[places[-1]] != path[place]}
             is_copy = len({path[places[-1]] for path in whole}) == len({path[place] for path in whole})
-            if is_copy and (is_fitted or not other_names.keys() & meanings.keys()):
+            if is_copy and not other_names.keys() & meanings.keys():
                 meanings |= other_names
             else:
                 places.append(place)
-            levels[column] = base, NAMELESS if is_fitted and other_names else len(places) - 1
-        if not is_fitted:
-            hierarchy = _hierarchy(reading.source.name, columns, [[path[place] for place in places] for path in whole])
-            attributes[base] = replace(attributes[base], hierarchy=hierarchy, values=meanings)
-        elif len(places) > 1:
-            raise InputError(
-                f"{columns[places[1]]!r} is coarser than {base!r}, so it is a level of it only where nothing is fitted; "
-                f"leave out the ladder of {base!r}"
-            )
+            levels[column] = base, len(places) - 1
+        above = {path[0]: [path[place] for place in places] for path in whole}
+        try:
+            hierarchy = Hierarchy.from_rows([(*above[label], SUPPRESSED) for label in in_order(above)])
+        except HierarchyError as error:
+            raise InputError(f"the levels {', '.join(columns)} of {reading.source.name}: {error}") from None
+        attributes[base] = replace(attributes[base], hierarchy=hierarchy, values=meanings)
     kept = {name: attribute for name, attribute in attributes.items() if name not in names}
-    values = {name: texts for name, texts in rows.values.items() if name not in names}
-    codes_of = {name: codes for name, codes in rows.codes.items() if name not in names}
-    return replace(reading, attributes=kept, levels=levels), replace(rows, values=values, codes=codes_of)
+    values, places = ({name: of for name, of in parts.items() if name in kept} for parts in (rows.values, rows.codes))
+    return replace(reading, attributes=kept, levels=levels), replace(rows, values=values, codes=places)
 
 
 def _whole(source: str, columns: list[str], paths: Collection[tuple[str | None, ...]]) -> set[tuple[str, ...]]:
@@ -88,8 +84,8 @@ def _whole(source: str, columns: list[str], paths: Collection[tuple[str | None, 
     base_values = {path[0] for path in paths} - {MISSING}
     whole = {tuple(map(str, path)) for path in paths if None not in path and path[0] != MISSING}
     for place, column in enumerate(columns[:-1]):
-        pairs = {path[place : place + 2] for path in whole}
-        if several := len(pairs) - len({value for value, _ in pairs}):
+        from_here = {path[place:] for path in whole}
+        if several := len(from_here) - len({path[0] for path in from_here}):
             raise InputError(
                 f"{columns[place + 1]!r} of {source} does not follow from {column!r}: values of {column!r} have several, "
                 f"{several:,} too many in all. Leave out level_of, or mend the rows"
@@ -100,11 +96,3 @@ def _whole(source: str, columns: list[str], paths: Collection[tuple[str | None, 
             f"{columns[0]!r}. Leave out level_of, or mend the rows"
         )
     return whole
-
-
-def _hierarchy(source: str, columns: list[str], paths: list[list[str]]) -> Hierarchy:
-    above = {path[0]: path for path in paths}
-    try:
-        return Hierarchy.from_rows([(*above[label], SUPPRESSED) for label in in_order(above)])
-    except HierarchyError as error:
-        raise InputError(f"the levels {', '.join(columns)} of {source}: {error}") from None

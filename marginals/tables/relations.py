@@ -25,7 +25,6 @@ _LEAST_SHARE_WITH_BOTH = 0.3
 FINE, COARSE = 50, 5
 """Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
 _MOST_NUMBERS_ONE_BY_ONE = 20
-_MOST_PAIRS = 1_000_000
 _MOST_PARTS_OF_SUMS = 8
 _SHARE_THAT_ADDS_UP = 0.95
 _ROUNDING = 1e-7
@@ -122,32 +121,6 @@ def determines(one: IndexArray, other: IndexArray) -> bool:
     if p_value(float(rows * others), (groups - 1) * others) >= _BY_CHANCE:
         return False
     return right - without >= _SHARE_DETERMINED * (1 - without)
-
-
-def finer_columns(columns: Mapping[str, Values]) -> dict[str, str]:
-    """Return the columns that can be levels of another one, which says them in all rows, and not by chance.
-
-    Of copies the first stays. The levels of a column nest, the finest first.
-    """
-    sizes = {name: int(values.codes.max(initial=-1)) + 1 for name, values in columns.items()}
-    result: dict[str, str] = {}
-    coarsest: dict[str, str] = {}
-    for name in sorted(columns, key=sizes.__getitem__, reverse=True):
-        for base, above in coarsest.items():
-            is_small = sizes[base] * sizes[name] <= _MOST_PAIRS
-            if is_small and all(_is_function(columns[of].codes, columns[name].codes) for of in {base, above}):
-                result[name], coarsest[base] = base, name
-                break
-        else:
-            coarsest[name] = name
-    return result
-
-
-def _is_function(one: IndexArray, other: IndexArray) -> bool:
-    both = (one >= 0) & (other >= 0)
-    width = int(other.max(initial=0)) + 1
-    pairs = np.flatnonzero(np.bincount(one[both].astype(np.int64) * width + other[both]))
-    return len(np.unique(pairs // width)) == len(pairs) and determines(one, other)
 
 
 def follows(other: Values, one: Values, counts: CountArray) -> bool:
