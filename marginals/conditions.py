@@ -44,7 +44,7 @@ from marginals.messages import suggested
 from marginals.tables.intervals import Range, base_numbers, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
-from models.arrays import BoolArray, CodeArray, FloatArray
+from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
@@ -463,11 +463,6 @@ class Meaning:
     def unjudged(self) -> BoolArray:
         """Values that are no numbers, so that the condition is not decided for them."""
         return np.asarray(self.possibly & ~self.surely & np.isnan(self.shares))
-
-    def of_values(self, codes: CodeArray) -> "Meaning":
-        """Return the meaning for values of a finer level. codes: of the values above them, shape (size(0),)."""
-        ends = (np.broadcast_to(end, self.possibly.shape)[codes] for end in (self.low, self.high))
-        return Meaning(self.surely[codes], self.possibly[codes], self.shares[codes], *ends)
 
     def __or__(self, other: "Meaning") -> "Meaning":
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)

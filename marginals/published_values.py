@@ -70,14 +70,12 @@ def meanings(
     *,
     of_table: bool = False,
     words: Mapping[str, Mapping[str, str]] | None = None,
-    levels: Mapping[str, tuple[str, int]] | None = None,
 ) -> dict[str, Meaning]:
     """Return the base values that a condition means, and those for which it is not decided, by attribute.
 
-    of_table: whether base values are those of a table, with exact numbers. words: meanings of labels. levels: by
-    their names.
+    of_table: whether base values are those of a table, with exact numbers. words: meanings of labels.
     """
-    values = _PublishedValues(domain, finest_levels, of_table, words or {}, levels or {})
+    values = _PublishedValues(domain, finest_levels, of_table, words or {})
     if isinstance(where, Mapping):
         read: dict[str, Any] = {name: value for name, value in where.items() if isinstance(value, Meaning)}
         rest = {name: value for name, value in where.items() if name not in read}
@@ -118,15 +116,10 @@ class _PublishedValues:
     _finest: Mapping[str, int]
     _of_table: bool = False
     _words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    _levels: Mapping[str, tuple[str, int]] = field(default_factory=dict)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (*self._domain.attributes, *self._levels)
 
     def parsed(self, text: str) -> Formula:
         try:
-            names = self._names
+            names = self._domain.attributes
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
         except AmbiguousWordError:
             raise
@@ -135,9 +128,9 @@ class _PublishedValues:
             if parts is None or not parts[2]:
                 forms = "NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH"
                 raise InputError(f"a condition is {forms}, not {text!r}") from None
-            if not text.strip().startswith(self._names):
+            if not text.strip().startswith(self._domain.attributes):
                 known_attribute(self._domain, parts[1])
-            if parts[1] in self._names and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
+            if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
                 raise no_range(parts[1], parts[2] + parts[3]) from None
             raise
 
@@ -154,26 +147,19 @@ class _PublishedValues:
                 names = columns_of(formula)
                 if len(names) > 1 or any(len(choice) != 1 for choice in choices):
                     raise _of_several("or", names)
-                return _any_of(choices)
+                return self._any_value(names[0], (choice[names[0]] for choice in choices))
             case Negation(term=term):
                 return self._not(term)
 
     def _labels(self, attribute: str) -> Labels:
-        of, level = self._place(attribute)
-        hierarchy, finest = self._domain.hierarchy(of), max(self._finest[of] - level, 0)
-        if level:
-            hierarchy = hierarchy.over_levels(range(level, hierarchy.height), range(hierarchy.size(level)))
-        return Labels(attribute, hierarchy, finest, self._of_table, self._words.get(of, {}))
+        name = known_attribute(self._domain, attribute)
+        words = self._words.get(name, {})
+        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
 
-    def _place(self, name: str) -> tuple[str, int]:
-        return self._levels[name] if name in self._levels else (known_attribute(self._domain, name), 0)
-
-    def _any_value(self, name: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        choices, (attribute, level) = list(chosen), self._place(name)
-        hierarchy = self._domain.hierarchy(attribute)
-        nothing = np.zeros(hierarchy.size(level), dtype=np.bool_)
-        meant = reduce(or_, choices) if choices else Meaning.certain(nothing)
-        return {attribute: meant.of_values(hierarchy.lift(0, level)) if level else meant}
+    def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
+        choices, attribute = list(chosen), known_attribute(self._domain, attribute)
+        nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
+        return {attribute: reduce(or_, choices) if choices else Meaning.certain(nothing)}
 
     def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -183,7 +169,7 @@ class _PublishedValues:
             raise InputError("a condition compares an attribute with a value")
         labels = self._labels(left.name)
         if isinstance(right, Column):
-            if right.name in self._names:
+            if right.name in self._domain.attributes:
                 raise InputError(
                     f"a query cannot compare {left.name!r} with {right.name!r}: the release says of each by itself which "
                     "values occur; name the values of each"
@@ -195,10 +181,10 @@ class _PublishedValues:
                 f"quotes, {left.name} {sign} {right.name!r}"
             )
         if sign == "==":
-            return self._any_value(left.name, [self._equal(left.name, right)])
+            return {left.name: self._equal(left.name, right)}
         if isinstance(right, str):
             raise no_range(left.name, sign + right)
-        return self._any_value(left.name, [labels.meaning_of(sign + _digits(right))])
+        return {left.name: labels.meaning_of(sign + _digits(right))}
 
     def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
@@ -221,11 +207,6 @@ class _PublishedValues:
             raise _of_several("not", names)
         [(name, inside)] = self.meanings(term).items()
         return {name: ~inside}
-
-
-def _any_of(choices: list[dict[str, Meaning]]) -> dict[str, Meaning]:
-    [attribute] = {name for choice in choices for name in choice}
-    return {attribute: reduce(or_, (choice[attribute] for choice in choices))}
 
 
 def _all_of(terms: list[dict[str, Meaning]]) -> dict[str, Meaning]:

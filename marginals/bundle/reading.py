@@ -89,10 +89,6 @@ ATTRIBUTE_KEYS: Keys = {
         lambda value: is_table(value) and all(map(is_words, value.values())),
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
-    "levels": Key(
-        lambda value: is_table(value) and all(map(is_whole, value.values())),
-        "give the number of a level for each other name that it has",
-    ),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),
 }
@@ -199,19 +195,11 @@ def _impossible(release: Mapping[str, Any], domain: Domain, roles: Mapping[str, 
 def _codebook(release: Mapping[str, Any], domain: Domain) -> Codebook:
     descriptions: dict[str, str] = {}
     values: dict[str, dict[str, str]] = {}
-    levels: dict[str, tuple[str, int]] = {}
     for name in domain.attributes:
         described = release["attributes"][name]
         descriptions |= {name: described["description"]} if "description" in described else {}
         values |= {name: meanings} if (meanings := described.get("values")) else {}
-        for other, level in described.get("levels", {}).items():
-            is_level = other not in levels and other not in domain.attributes
-            is_level = is_level and 0 <= level < domain.hierarchy(name).height
-            require_so(
-                is_level, "release.attributes gives a name in levels that is taken, or a level that there is not"
-            )
-            levels[other] = name, level
-    book = Codebook(descriptions, values, levels)
+    book = Codebook(descriptions, values)
     problem = "release.attributes says in values what a label means that the release does not have"
     require_so(book == book.of_labels(domain), problem)
     return book

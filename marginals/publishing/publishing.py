@@ -263,16 +263,14 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
     )
 
 
-def _claimed_levels(requirements: Requirements, table: Table) -> dict[str, set[int]]:
-    # coarser levels than the finest published one: other columns, those of the claim itself, or all that define distances
+def _claimed_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
+    # coarser levels than the finest published one: of the claim itself, or all if they define its distances
     claimed: dict[str, set[int]] = {}
-    for attribute, level in table.codebook.levels.values():
-        claimed.setdefault(attribute, set()).add(level)
     for claim in requirements.diversity_claims:
         levels = claimed.setdefault(claim.sensitive, set())
         levels |= {claim.level} if claim.level else set()
         if claim.distance == "hierarchical":
-            levels |= set(range(1, table.domain.hierarchy(claim.sensitive).height))
+            levels |= set(range(1, domain.hierarchy(claim.sensitive).height))
     return claimed
 
 
@@ -288,7 +286,7 @@ def content(
     Raises InputError if the condition of a part would have another meaning with the published labels.
     """
     chosen, named = Collection.of(table.cube, (*core, *further)), released_names(prepared, table, (*core, *further))
-    claimed = _claimed_levels(prepared.requirements, table)
+    claimed = _claimed_levels(prepared.requirements, table.domain)
     levels = _published_levels(chosen, table.public, claimed, named)
     marginals = releasable(chosen, table.public, claimed, named)
 
@@ -316,7 +314,7 @@ def content(
         title,
         rows_per_person=table.rows_per_person,
         one_row=table.one_row,
-        codebook=table.codebook.at_levels(levels).of_labels(marginals.domain),
+        codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(
             rule.applied(tuple(filter(chosen.shows, table.sensitive)))
             .stating(leaving_out_missing)

@@ -92,23 +92,10 @@ _TAKEN_OUT = {
 
 def _base_values(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
-    words = release.published.codebook
-    return meanings(release.domain, release.model.finest_levels, where, words=words.values, levels=words.levels)
+    return meanings(release.domain, release.model.finest_levels, where, words=release.published.codebook.values)
 
 
-def _at_levels(release: "Release", attributes: Attributes) -> Attributes:
-    """Return attributes with a level for each if a name is that of a level."""
-    levels, names = release.published.codebook.levels, [attributes] if isinstance(attributes, str) else attributes
-    if isinstance(names, Mapping) or not {*names} & levels.keys():
-        return attributes
-    finest = release.model.finest_levels
-    margin = dict(levels[name] if name in levels else (name, finest.get(name, 0)) for name in names)
-    if len(margin) < len(names):
-        raise InputError("an attribute is named twice, once by the name of one of its levels")
-    return margin
-
-
-CONDITION, BY = ANY_CONDITION._replace(read=_base_values), ATTRIBUTES._replace(read=_at_levels)
+CONDITION = ANY_CONDITION._replace(read=_base_values)
 
 
 def _some(taken: Taken, several: tuple[type, ...] = (list, tuple)) -> Taken:
@@ -126,7 +113,7 @@ def _are_limits(value: Any) -> bool:
 
 _TAKEN: Mapping[str, Taken] = {
     **dict.fromkeys(("where", "part", "outcome", "group", "against"), CONDITION),
-    **dict.fromkeys(("by", "rows", "columns"), BY),
+    **dict.fromkeys(("by", "rows", "columns"), ATTRIBUTES),
     **dict.fromkeys(("bounds", "exact", "base_values"), FLAG),
     **dict.fromkeys(("path", "sign"), PATH),
     "attribute": NAME,
@@ -240,7 +227,7 @@ class Release(Renewed):
         (('age', 'sex'),)
         """
         names: Attributes = attributes[0] if len(attributes) == 1 else attributes  # type: ignore[assignment]
-        return estimates.basis_by(self.model, estimates.as_margin(self.model, _at_levels(self, names)))
+        return estimates.basis_by(self.model, estimates.as_margin(self.model, names))
 
     @_takes('release.count("age=20-29 and sex=Female", seconds=5)', seconds=number(0))
     def count(self, where: Where = (), *, seconds: float = 10.0) -> Answer:

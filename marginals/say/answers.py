@@ -61,7 +61,7 @@ def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
 def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
     """Yield what the attributes that conditions name are, and what their values mean, if the steward says it."""
     text = " ".join(conditions)
-    for name in dict.fromkeys([*codebook.descriptions, *codebook.values, *(of for of, _ in codebook.levels.values())]):
+    for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):
         if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
             meanings = ", ".join(f"{label} is {meaning}" for label, meaning in codebook.values.get(name, {}).items())
             yield f"{name}: {'; '.join(filter(None, [codebook.description(name), meanings]))}"

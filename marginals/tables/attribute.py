@@ -177,7 +177,6 @@ class Attribute(Settings):
         ),
     )
     confirmed: bool = setting(False, FLAG)
-    level_of: str = setting("", Key(is_text, "name another column"))
 
     if TYPE_CHECKING:  # lists, and texts for roles, are taken too
 
@@ -243,8 +242,6 @@ class Attribute(Settings):
             "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
                 (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
-            "level_of says that another column decides the values, so that this one has no levels of its own; leave out "
-            "hierarchy, intervals, prefixes, dates and ladder": self.level_of and (any(ways) or self.is_fitted),
             f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (
                 SUPPRESSED in self.at_most and not self.harm.harmless
             ),
@@ -461,14 +458,10 @@ def words_in_order(name: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Codebook:
-    """Description of some attributes, the meaning of some of their values, by label, and names of some of their levels.
-
-    levels: by name, which is that of another column; each an attribute and a number.
-    """
+    """Description of some attributes, and the meaning of some of their values, by label."""
 
     descriptions: Mapping[str, str] = field(default_factory=dict)
     values: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    levels: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, attributes: Mapping[str, Attribute]) -> "Codebook":
@@ -477,15 +470,6 @@ class Codebook:
             {name: attribute.description for name, attribute in attributes.items() if attribute.description},
             {name: dict(attribute.values) for name, attribute in attributes.items() if attribute.values},
         )
-
-    def at_levels(self, published: Mapping[str, list[int]]) -> "Codebook":
-        """Return the codebook with the numbers that levels have among the published ones, where these are listed."""
-        places = {
-            name: (of, published[of].index(level) if of in published else level)
-            for name, (of, level) in self.levels.items()
-            if level in published.get(of, [level])
-        }
-        return replace(self, levels=places)
 
     def of_labels(self, domain: Domain) -> "Codebook":
         """Codebook of only the attributes of a domain and their labels."""
@@ -498,13 +482,11 @@ class Codebook:
             for name, hierarchy in domain.items()
         }
         descriptions = {name: self.descriptions[name] for name in domain.attributes if name in self.descriptions}
-        levels = {name: at for name, at in self.levels.items() if at[1] < domain.hierarchy(at[0]).height}
-        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings}, levels)
+        return Codebook(descriptions, {name: meanings for name, meanings in meanings_of.items() if meanings})
 
     def description(self, attribute: str) -> str:
-        """Description of an attribute, with the names of its levels; empty without any."""
-        levels = (f"{name} is its level {level}" for name, (of, level) in self.levels.items() if of == attribute)
-        return "; ".join(filter(None, [self.descriptions.get(attribute, ""), *levels]))
+        """Description of an attribute; empty without one."""
+        return self.descriptions.get(attribute, "")
 
     def word(self, attribute: str, label: str) -> str:
         """Return the meaning of a label if no other label has it; else the label."""
@@ -544,7 +526,4 @@ class Codebook:
     def entries(self, attribute: str) -> dict[str, object]:
         """Entries of a bundle about an attribute."""
         entries = {"description": self.descriptions, "values": self.values}
-        levels = {name: level for name, (of, level) in self.levels.items() if of == attribute}
-        return {key: words[attribute] for key, words in entries.items() if attribute in words} | (
-            {"levels": levels} if levels else {}
-        )
+        return {key: words[attribute] for key, words in entries.items() if attribute in words}

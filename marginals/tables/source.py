@@ -29,7 +29,6 @@ from marginals.keys import (
     setting,
 )
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
-from marginals.tables.column_levels import check_levels, with_levels
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -114,7 +113,6 @@ class Reading:
     numbers: Mapping[str, NumberFormat | None] = field(default_factory=dict)
     unreadable: Mapping[str, int] = field(default_factory=dict)
     spelled: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    levels: Mapping[str, tuple[str, int]] = field(default_factory=dict)
 
     @cached_property
     def roles(self) -> dict[str, Role]:
@@ -174,7 +172,7 @@ class Reading:
             rest,
             public=frozenset(c for c, a in columns if a.has_public_labels),
             missing_in=where_some(lacking),
-            codebook=replace(Codebook.of(self.attributes), levels=self.levels),
+            codebook=Codebook.of(self.attributes),
             ladders=self._ladders,
             naming={column: rules for column, rules in naming.items() if rules is not None},
             fitted=frozenset(c for c, a in columns if a.is_fitted),
@@ -245,24 +243,10 @@ class Reading:
 
     def present(self, rows: DistinctRows) -> dict[str, BoolArray]:
         """Return which rows have a value of each of their columns."""
-        columns = {
-            c: codes for c, codes in rows.codes.items() if c not in self.attributes or not self.attributes[c].level_of
-        }
-        return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in columns.items()}
-
-    def labels(self, column: str, rows: DistinctRows) -> Values:
-        """Return the base value of each text of a column, None for one that stands for no value."""
-        texts = self._texts(column, rows.values[column])
-        form = self.attributes[column].numbers({text for text in texts if text not in (None, MISSING)}, self.decimal)
-        return [text if text is None or form is None else form.canonical(text) for text in texts]
+        return {c: _are_values(self._texts(c, rows.values[c]))[codes] for c, codes in rows.codes.items()}
 
     def counted_out_of_core(self, memory: int, limit: int, k: int) -> Table:
         """Count in an engine all that a release with classes of k rows can use. limit: cells that fit into memory."""
-        if name := next((name for name, attribute in self.attributes.items() if attribute.level_of), None):
-            raise InputError(
-                f"{self.source.name} has too many distinct rows to see whether {name!r} follows from another column; raise "
-                "the setting data.memory, or leave the column out"
-            )
         if self._by_likeness:
             raise InputError(
                 f'column {self._by_likeness[0]!r} of {self.source.name}: ladder = "alike" looks at all columns together, '
@@ -492,7 +476,6 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
-        check_levels(self.used)
         confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -616,7 +599,6 @@ class TableSource:
         return reading.counted_out_of_core(self.memory_in_bytes // 2, int(limit), k)
 
     def _counted_in_memory(self, opened: Reading, rows: DistinctRows) -> Table:
-        opened, rows = with_levels(opened, rows)
         reading = opened.grouping(_occurring(rows))
         table = reading.counted(rows) if self.where is None else reading.counted_part(rows, self.where)
         return table if self.unit.columns or self.counts else replace(table, copies=row_multiple(rows.counts))
@@ -643,10 +625,9 @@ class TableSource:
         if self.person is not None:
             chosen = complete.copy()
             chosen[complete] = kept_of_each(every.taken(complete.astype(np.int64)), self.unit, opened.name) > 0
-        reading, every = with_levels(reading, every)
         rows = every.taken(chosen.astype(np.int64))
         domain, codes, _, _ = reading.grouping(_occurring(every if self.person is None else rows)).coded(rows)
-        roles = {column: attribute.role for column, attribute in self.attributes.items() if not attribute.level_of}
+        roles = {column: attribute.role for column, attribute in self.attributes.items()}
         missing = int((~complete).sum())
         keys = [] if self.unit.declared is not None else possible_keys(opened.columns, self.attributes)
         repeating = tuple(repeating_keys(opened, keys, self.missing))
