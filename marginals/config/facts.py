@@ -128,7 +128,9 @@ class Facts(ColumnTexts):
         result = replace(self, **changes)
         if result.decimal == self.decimal:
             entries = vars(self).items()
-            vars(result).update({name: fact for name, fact in entries if name in ("format", "numbers", "whole_numbers")})
+            vars(result).update(
+                {name: fact for name, fact in entries if name in ("format", "numbers", "whole_numbers")}
+            )
         return result
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":

@@ -191,7 +191,9 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         if not removable:
             return frozenset(clique for clique in cliques if clique)
         maximal = [clique for clique in cliques if not clique & removable]
-        for clique in sorted({clique & ~removable for clique in cliques if clique & removable}, key=int.bit_count)[::-1]:
+        for clique in sorted({clique & ~removable for clique in cliques if clique & removable}, key=int.bit_count)[
+            ::-1
+        ]:
             if all(clique & ~larger for larger in maximal):
                 maximal.append(clique)
         cliques = maximal
