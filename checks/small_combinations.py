@@ -244,14 +244,14 @@ class Witnesses(NamedTuple):
     """Result of a search for witnesses.
 
     small: combinations that were small in the first table. rounds: of the search. waiting: small combinations that no
-    table has cleared. of: the question. first: the possible table of all published margins.
+    table has cleared. of: the question. first: the possible table of all published margins, if found.
     """
 
     small: int
     rounds: int
     waiting: "tuple[OpenCells, ...]"
     of: _About
-    first: "_Codes"
+    first: "_Codes | None"
 
     @property
     def clear_all(self) -> bool:
@@ -306,7 +306,7 @@ class Witnessing:
         table = possible_table(self._published, 0, deadline, of_all)
         if table is None:
             raise TimeOverError("no table with all published counts was found in time")
-        self._first, self._rng = of_all or table, np.random.default_rng(0)
+        self._first, self._rng = of_all, np.random.default_rng(0)
         self._codes: _Codes = _as_places(table)
         self._base = _Exchanged(self._domain, self._finest, self._codes)
         self._examined: set[Mask] = set()

@@ -69,6 +69,14 @@ class Inequality:
 
 
 @dataclass(frozen=True)
+class Membership:
+    """Test that the value of a column is in a list, all numbers or all texts."""
+
+    column: Column
+    values: tuple[Constant, ...]
+
+
+@dataclass(frozen=True)
 class Choice:
     """Test that one of some texts means the value of a column: labels, and ranges of numbers, as in `age=20-39`."""
 
@@ -97,7 +105,15 @@ class Disjunction:
     terms: "tuple[Formula, ...]"
 
 
-Formula: TypeAlias = "Inequality | Choice | Negation | Conjunction | Disjunction"
+Atom: TypeAlias = Inequality | Membership | Choice
+Formula: TypeAlias = "Atom | Negation | Conjunction | Disjunction"
+
+
+def operands(atom: Atom) -> tuple[Operand, ...]:
+    """Return the columns and constants of an atom."""
+    if isinstance(atom, Inequality):
+        return (atom.left, atom.right)
+    return (atom.column, *atom.values) if isinstance(atom, Membership) else (atom.column,)
 
 
 def columns_of(formula: Formula) -> tuple[str, ...]:
@@ -107,10 +123,7 @@ def columns_of(formula: Formula) -> tuple[str, ...]:
             return columns_of(term)
         case Conjunction(terms=terms) | Disjunction(terms=terms):
             return tuple(dict.fromkeys(name for term in terms for name in columns_of(term)))
-        case Choice(column=column):
-            return (column.name,)
-        case Inequality(left=left, right=right):
-            return tuple(dict.fromkeys(operand.name for operand in (left, right) if isinstance(operand, Column)))
+    return tuple(dict.fromkeys(operand.name for operand in operands(formula) if isinstance(operand, Column)))
 
 
 Values: TypeAlias = str | float | Iterable[str | float]
@@ -288,9 +301,8 @@ class _Reader:
         if isinstance(sign, ast.In | ast.NotIn):
             if not isinstance(first, Column):
                 raise self._unreadable()
-            equal = tuple(Inequality(first, "==", value) for value in self._list(right))
-            choice = Disjunction(equal) if equal else Choice(first, ())
-            return choice if isinstance(sign, ast.In) else Negation(choice)
+            membership = Membership(first, self._list(right))
+            return membership if isinstance(sign, ast.In) else Negation(membership)
         second = self._operand(right)
         if type(sign) not in _SIGNS:
             raise self._unreadable()

@@ -30,6 +30,7 @@ from marginals.conditions import (
     Inequality,
     Labels,
     Meaning,
+    Membership,
     Negation,
     NothingInRangeError,
     NoValueError,
@@ -138,6 +139,8 @@ class _PublishedValues:
         match formula:
             case Choice(column=column, texts=texts):
                 return self._any_value(column.name, map(self._labels(column.name).meaning_of, texts))
+            case Membership(column=column, values=values):
+                return self._any_value(column.name, (self._equal(column.name, value) for value in values))
             case Inequality():
                 return self._compared(formula)
             case Conjunction(terms=terms):

@@ -199,7 +199,7 @@ def wanted_tables(
             elif margin is None or divergence > _EXACT:
                 obstacle = _obstacle(cube, cliques, passing, in_time)
         except TimeOverError:
-            obstacle = _NOT_LOOKED_FOR
+            obstacle = None if margin is not None and divergence <= _EXACT else _NOT_LOOKED_FOR
         if passing is not None:
             levels = domain.margin(passing)
             words, demand = margin_in_words(levels, domain), as_written(levels)

@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from marginals.conditions import (
+    Atom,
     Choice,
     Column,
     Conjunction,
@@ -20,6 +21,7 @@ from marginals.conditions import (
     Formula,
     Inequality,
     Labels,
+    Membership,
     Negation,
     NothingInRangeError,
     Operand,
@@ -27,6 +29,7 @@ from marginals.conditions import (
     columns_of,
     formula_of,
     in_message,
+    operands,
     unquoted,
 )
 from marginals.errors import InputError
@@ -112,14 +115,16 @@ class _BoundCondition:
                 nobody = np.zeros(len(self.rows), dtype=bool)
                 return np.asarray(np.logical_or.reduce([nobody, *(self._chosen(column.name, text) for text in texts)]))
         self._check(formula)
-        places = self._places((formula.left, formula.right))
+        places = self._places(formula)
+        if isinstance(formula, Membership):
+            return np.isin(places[formula.column], [places[value] for value in formula.values])
         return np.asarray(_COMPARED[formula.sign](places[formula.left], places[formula.right]))
 
-    def _places(self, operands: tuple[Operand, Operand]) -> dict[Operand, FloatArray]:
-        """Numbers that compare as two operands do: of a column shape (rows,), NaN for what is missing."""
-        columns = {operand: self.columns[operand.name] for operand in operands if isinstance(operand, Column)}
-        constants = [operand for operand in operands if not isinstance(operand, Column)]
-        if _NUMBERS in map(self._kind, operands):
+    def _places(self, atom: Atom) -> dict[Operand, FloatArray]:
+        """Numbers that compare as the operands of an atom do: of a column shape (rows,), NaN for what is missing."""
+        columns = {operand: self.columns[operand.name] for operand in operands(atom) if isinstance(operand, Column)}
+        constants = [operand for operand in operands(atom) if not isinstance(operand, Column)]
+        if _NUMBERS in map(self._kind, operands(atom)):
             places: dict[Operand, FloatArray] = {column: values.numbers for column, values in columns.items()}
             return places | {constant: np.asarray(constant, dtype=float) for constant in constants}
         texts = {str(constant) for constant in constants}.union(*(values.texts for values in columns.values()))
@@ -145,7 +150,7 @@ class _BoundCondition:
             return np.asarray(np.logical_or.reduce([self._chosen(name, part) for part in divided]))
         if (exact := unquoted(text)) is not None:
             is_number = self.columns[name].kind == _NUMBERS and POINT.is_number(exact)
-            return self.holds(Inequality(Column(name), "==", POINT.real(exact) if is_number else exact))
+            return self.holds(Membership(Column(name), (POINT.real(exact) if is_number else exact,)))
         try:
             meaning = labels.meaning_of(text)
         except NothingInRangeError:
@@ -166,10 +171,9 @@ class _BoundCondition:
             )
         return np.append(meaning.surely & (np.array(hierarchy.labels[0]) != MISSING), False)[codes]
 
-    def _check(self, comparison: Inequality) -> None:
-        operands = (comparison.left, comparison.right)
-        columns = {o.name: self._kind(o) for o in operands if isinstance(o, Column)}
-        constants = [o for o in operands if not isinstance(o, Column)]
+    def _check(self, atom: Atom) -> None:
+        columns = {o.name: self._kind(o) for o in operands(atom) if isinstance(o, Column)}
+        constants = [o for o in operands(atom) if not isinstance(o, Column)]
         kinds = set(map(self._kind, constants))
         for name, kind in columns.items():
             if kind == _NUMBERS and _TEXTS in kinds:
@@ -184,7 +188,7 @@ class _BoundCondition:
                 )
         if {_NUMBERS, _TEXTS} <= set(columns.values()):
             raise self._refusal(f"compares columns {' and '.join(map(repr, columns))}, numbers and texts")
-        if comparison.sign == "==":
+        if isinstance(atom, Membership) or (isinstance(atom, Inequality) and atom.sign == "=="):
             missing = {POINT.real(text) for text in self.rows.no_value} | self.rows.no_value
             if any(constant in missing for constant in constants):
                 raise self._refusal(

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import combinations, product
 from typing import Any, NamedTuple
@@ -17,7 +18,8 @@ from checks.claims import MinPublishedCell, NoSmallCertain
 from checks.combinatorial import crowded, label_counts
 from checks.small_combinations import _EXACT_ROWS, Witnesses, Witnessing, _Exchanged, combined_margins, no_small_certain
 from filled_tables import filled, flat_domain, published
-from models import Collection, ContingencyTable, DataCube, Domain, Hierarchy, Mask, all_tables
+from models import Collection, ContingencyTable, DataCube, Deadline, Domain, Hierarchy, Mask, all_tables
+from models.errors import TimeOverError
 from strategies import Core, cores, cyclic_cores, further_masks
 
 MOST_TABLES = 20_000
@@ -392,3 +394,24 @@ def test_values_below_the_published_ones_are_crowded_where_each_with_a_row_would
     shared = [own for own in product(range(1, 19), repeat=2) if sum(own) == counts[1] + counts[2]]
     expected = counts[1] + counts[2] > 0 and all(own[0] < least for own in shared)
     assert (crowded(collection, least) == ("job",)) == expected
+
+
+def test_a_deadline_within_the_first_table_leaves_the_next_claim_undecided() -> None:
+    """Its start may have the counts of the nonsensitive attributes alone; such a table says nothing of the others."""
+    met = 0
+    for seed in range(20, 60):
+        rng = np.random.default_rng(seed)
+        sizes = {"A": 3, "B": 3, "C": 3, "S": int(rng.integers(3, 6))}
+        rows = np.repeat(np.stack([rng.choice(s, 20, p=rng.dirichlet(np.ones(s))) for s in sizes.values()], 1), 3, 0)
+        table = ContingencyTable.from_cells(
+            flat_domain(**sizes), dict.fromkeys(sizes, 0), dict(zip(sizes, rows.T)), np.ones(len(rows))
+        )
+        collection = published(table, "ABS", "BC", "AC")
+        try:
+            first = Witnessing(collection, {"S"}, 3, Deadline(0.0, lambda: 1.0)).look(0)
+        except TimeOverError:
+            continue
+        met += first.first is None
+        with pytest.raises(TimeOverError) if first.first is None else nullcontext():
+            Witnessing(collection, (), 3, Deadline(0.0, lambda: 1.0), [first])
+    assert met
