@@ -11,6 +11,7 @@ from types import UnionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from marginals.errors import InputError
+from marginals.keys import REPLACED
 from marginals.messages import printable
 
 
@@ -169,6 +170,9 @@ def takes(example: str, **taken: Taken) -> Callable[[Function], Function]:
             try:
                 bound = declared.bind(*args, **kwargs)
             except TypeError as error:
+                for name in kwargs.keys() - declared.parameters.keys():
+                    if instead := REPLACED.get(f"release.{name}"):
+                        raise InputError(f"the argument {name} was taken out: {instead}") from None
                 raise InputError(f"{function.__name__}: {error}; write {example}") from None
             for name, value in bound.arguments.items():
                 if name not in taken or value is declared.parameters[name].default:

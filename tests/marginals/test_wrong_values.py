@@ -247,6 +247,7 @@ def test_removed_members_names_and_arguments_are_refused_with_their_replacement(
         (lambda **old: marginals.Attribute("quasi-identifier", **old), "population"),
         (lambda **old: marginals.Population(table, **old), "bayes_optimal"),
         (lambda **old: Wanted(("age",), **old), "measure"),
+        (lambda **old: release.mean("age", **old), "values"),
     ]
     for make, name in removed:
         with pytest.raises(InputError, match=f"the argument {name} was taken out: "):
