@@ -242,6 +242,11 @@ def test_a_few_values_or_each_once_or_lists_are_no_key_that_repeats(values: list
     assert read_table(frame, {"sex": "quasi-identifier"}).repeating == ()
 
 
+def test_blanks_are_no_key_that_repeats() -> None:
+    frame = pd.DataFrame({"patient": [*map(str, range(50)), *[""] * 9, " "], "sex": ["f", "m"] * 30})
+    assert read_table(frame, {"sex": "quasi-identifier"}, ["?"]).repeating == ()
+
+
 def test_nothing_is_published_of_people_before_it_is_said_whose_rows_these_are() -> None:
     frame, policy = visits(), Policy(k_link=3, base="none", diversity="none")
     with pytest.raises(InputError, match=r"'patient' looks like a key.* person = .patient. with one_row"):
