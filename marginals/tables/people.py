@@ -129,7 +129,10 @@ def repeating_keys(
         try:
             rows_of_key = _distinct_rows(source, [key], most)
         except TooLittleMemoryError:
-            raise
+            raise TooLittleMemoryError(
+                f"column {key!r} of {source.name}, a possible key of people,",
+                "say rows_per_person = 1 if each row is of another person",
+            ) from None
         except InputError:  # lists and the like are no keys
             continue
         texts, _ = spelled_keys([None if text in missing else text for text in rows_of_key.values[key]])
