@@ -57,15 +57,15 @@ class DataWarning(UserWarning):
 
 
 class TooLittleMemoryError(InputError):
-    """A table that does not fit into the memory that it may take. name: what it is called.
+    """A table that does not fit into the memory that it may take. name: what it is called. instead: another remedy.
 
     >>> print(str(TooLittleMemoryError("people.csv")).partition(";")[0])
     people.csv needs more memory to count than it may take
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, instead: str = "use a larger machine") -> None:
         super().__init__(
-            f"{name} needs more memory to count than it may take; raise the setting data.memory, or use a larger machine"
+            f"{name} needs more memory to count than it may take; raise the setting data.memory, or {instead}"
         )
 
 

@@ -40,6 +40,11 @@ def _letters(column: str) -> str:
     return re.sub(r"[\W\d_]", "", column).lower()
 
 
+def _is_numbered(column: str) -> bool:
+    # n1, not n itself; n_2019 is a count in a year.
+    return _letters(column) == "n" and 0 < len(re.sub(r"\D", "", column)) < len("2019")
+
+
 _ROWS = 10_000
 
 
@@ -55,9 +60,9 @@ def likely_counts(source: Source) -> str | None:
         rows = source.first_rows(_ROWS)
     except (InputError, MemoryError):  # lists and the like
         return None
-    are_numbered = sum(_letters(column) == "n" for column in rows.values) > 2
+    are_numbered = sum(map(_is_numbered, rows.values)) > 2
     for column in filter(is_called_a_count, rows.values):
-        if are_numbered and _letters(column) == "n":
+        if are_numbered and _is_numbered(column):
             continue
         texts = [rows.values[column][code] for code in rows.codes[column].tolist()]
         numbers = [number for text in texts if text is not None and (number := number_in(text)) is not None]

@@ -22,6 +22,7 @@ from marginals.tables.opening import engine_refusals, require
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import pyarrow as pa
 
 _EXTRAS = ("duckdb", "polars", "ibis")
 _COUNT = "anonymized marginals: count"
@@ -51,7 +52,7 @@ class LazyFrame:
         distinct: nw.LazyFrame[Any] = rows.group_by(*rows.collect_schema().names()).agg(nw.len().alias(_COUNT))
         with engine_refusals(self.name):
             few = distinct if self.most == inf else distinct.head(int(self.most) + 1)
-            table = few.collect(backend="pyarrow").to_native()
+            table = _arrow_of(few.collect())
         if len(table) > self.most:
             raise InputError(
                 f"{self.name} has more distinct rows than fit into memory; write it as Parquet and name the folder, which "
@@ -62,7 +63,7 @@ class LazyFrame:
 
     def first_rows(self, count: int) -> DistinctRows:
         """Return some of the rows, at most so many, of the columns that can be read."""
-        return frame_of_arrow(self.frame.head(count).collect(backend="pyarrow").to_native()).first_rows(count)
+        return frame_of_arrow(_arrow_of(self.frame.head(count).collect())).first_rows(count)
 
     def place(self, _column: str, _text: str) -> str | None:
         """Return None: the rows have no order."""
@@ -88,7 +89,25 @@ def frame_source(frame: object, most: float = inf) -> Source:
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
     if isinstance(opened, nw.LazyFrame):
         return LazyFrame(opened, most)
-    return frame_of_arrow(opened.to_arrow())
+    return frame_of_arrow(_arrow_of(opened))
+
+
+def _arrow_of(frame: "nw.DataFrame[Any]") -> "pa.Table":
+    """Return a frame in memory: columns that Arrow cannot take are texts, or lists that nobody can read."""
+    import narwhals as nw
+    import pyarrow as pa
+
+    columns = dict[str, pa.ChunkedArray]()
+    for name in frame.columns:
+        for column in (nw.col(name), nw.col(name).cast(nw.String)):
+            try:
+                columns[name] = frame.select(column).to_arrow().column(0)
+                break
+            except MemoryError:
+                raise
+            except Exception:  # each library has its own
+                columns[name] = pa.chunked_array([pa.nulls(len(frame), pa.list_(pa.null()))])
+    return pa.table(columns)
 
 
 def given_orders(frame: object) -> dict[str, tuple[str, ...]]:

@@ -351,6 +351,8 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
     if start >= hierarchy.height:
         return None  # nothing but missing values
     labels = [label for value, label in enumerate(hierarchy.labels[start]) if value != missing]
+    if not labels:
+        return None
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it
     if attribute.has_decimals and attribute.intervals:
@@ -363,7 +365,7 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
         return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
     if attribute.order:
         return in_given_order(labels, attribute.order)
-    if attribute.prefixes or attribute.has_names or not labels:
+    if attribute.prefixes or attribute.has_names:
         return None
     if attribute.hierarchy is not None:
         return whole_numbers(labels)

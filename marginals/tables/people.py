@@ -129,7 +129,10 @@ def repeating_keys(
         try:
             rows_of_key = _distinct_rows(source, [key], most)
         except TooLittleMemoryError:
-            raise
+            raise TooLittleMemoryError(
+                f"column {key!r} of {source.name}, a possible key of people,",
+                "say rows_per_person = 1 if each row is of another person",
+            ) from None
         except InputError:  # lists and the like are no keys
             continue
         texts, _ = spelled_keys([None if text in missing else text for text in rows_of_key.values[key]])
@@ -318,7 +321,7 @@ def key_of(text: str) -> str:
 
 def spelled_keys(texts: Values) -> tuple[list[str | None], tuple[str, str] | None]:
     """Return the key of each text, None for blanks, and the forms of two keys that may be one person."""
-    keys = [text and (key_of(text) or None) for text in texts]
+    keys = [key_of(text or "") or None for text in texts]
     joined = "\n".join(key for key in dict.fromkeys(keys) if key)
     are_clear = _UNCLEAR_KEY.search(joined) is None and joined in (joined.upper(), joined.lower())
     have_one_form = joined.isascii() and len(set(joined.translate(_ONE_FORM).split("\n"))) == 1

@@ -238,6 +238,13 @@ def test_names_of_counts(name: str) -> None:
             read_table(table, ROLES)
 
 
+def test_counts_beside_numbered_columns_or_in_years_are_asked_about() -> None:
+    years = counted(PEOPLE, "n_2019").assign(n_2020=7, n_2021=8)
+    for table in (counted(PEOPLE, "n").assign(n1=0.5, n2=1.5), counted(PEOPLE, "n").assign(n1=1, n2=2, n3=3), years):
+        with pytest.raises(InputError, match=r"table of counts: '(n|n_2019)'"):
+            read_table(table, ROLES)
+
+
 @pytest.mark.parametrize(
     "frame",
     [

@@ -145,3 +145,10 @@ def test_tables_out_of_core_count_missing_values_too(way: str, tmp_path: Path) -
 def test_rows_one_by_one_are_refused_where_missing_values_are_to_be_counted() -> None:
     with pytest.raises(InputError, match=r"attributes\.age\.missing .* is for tables of counts"):
         read_rows(people(), {"age": Attribute("quasi-identifier", missing="as a value")})
+
+
+def test_dates_none_of_which_is_known_are_one_value() -> None:
+    dates = Attribute("sensitive", dates=["month"], ladder="fitted", missing="as a value")
+    frame = pd.DataFrame({"date": [""] * 12, "cause": [*"pqr"] * 4})
+    table = read_table(frame, {"date": dates, "cause": "sensitive"}, k=2)
+    assert dict(table.counts.cells()) == {("missing", cause): 4 for cause in "pqr"}

@@ -135,8 +135,9 @@ def test_people_who_do_not_fit_into_memory_are_refused_with_the_setting(tmp_path
     frame = visits()
     frame.to_csv(tmp_path / "visits.csv", index=False)
     how: dict[str, Any] = {"person": "patient", "rows_per_person": 2}
-    for unit in (how, {}):
-        with pytest.raises(TooLittleMemoryError, match=r"visits\.csv .*data\.memory"):
+    of_column = r"column 'patient' of visits\.csv.* data\.memory, or say rows_per_person = 1 if each row is of another"
+    for unit, told in ((how, r"visits\.csv .*data\.memory"), ({}, of_column)):
+        with pytest.raises(TooLittleMemoryError, match=told):
             read_table(tmp_path / "visits.csv", ROLES, ["", "?"], memory=60 * CELL, **unit)
     table = read_table(tmp_path / "visits.csv", ROLES, ["", "?"], memory=4 * (len(frame) + 1) * CELL, **how)
     assert cells(table) == cells(read_table(frame, ROLES, ["", "?"], **how))
@@ -240,6 +241,11 @@ def test_a_key_is_known_by_its_name_or_its_role(column: str, role: str | None, i
 def test_a_few_values_or_each_once_or_lists_are_no_key_that_repeats(values: list[Any]) -> None:
     frame = pd.DataFrame({"student": values, "sex": ["f", "m"] * 50})
     assert read_table(frame, {"sex": "quasi-identifier"}).repeating == ()
+
+
+def test_blanks_are_no_key_that_repeats() -> None:
+    frame = pd.DataFrame({"patient": [*map(str, range(50)), *[""] * 9, " "], "sex": ["f", "m"] * 30})
+    assert read_table(frame, {"sex": "quasi-identifier"}, ["?"]).repeating == ()
 
 
 def test_nothing_is_published_of_people_before_it_is_said_whose_rows_these_are() -> None:

@@ -135,6 +135,24 @@ def test_a_type_has_one_spelling_or_one_refusal(
         assert sorted({x for (x, _), _ in read.counts.cells()}) == right
 
 
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_a_type_that_arrow_lacks_is_text_or_refused_where_it_is_used(is_lazy: bool) -> None:
+    frame = polars.DataFrame(
+        {
+            "x": polars.Series([1, 2**100] * 4, dtype=polars.Int128),
+            "several": polars.Series([[1]] * 8, dtype=polars.List(polars.Int128)),
+            "s": [*"uuvv"] * 2,
+            "n": [2] * 8,  # so that the first rows are looked at
+        }
+    )
+    source = frame.lazy() if is_lazy else frame
+    assert marginals.read_table(source, {"s": "sensitive"}).rows == 8
+    read = marginals.read_table(source, ATTRIBUTES)
+    assert {x for (x, _), _ in read.counts.cells()} == {"1", str(2**100)}
+    with pytest.raises(InputError, match="column 'several' of the table holds lists or the like"):
+        marginals.read_table(source, {"several": "quasi-identifier"})
+
+
 def test_a_table_with_two_columns_of_one_name_is_refused() -> None:
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"])
     with pytest.raises(InputError, match="two columns of one name"):
