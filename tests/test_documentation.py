@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import pandas as pd
@@ -237,6 +238,14 @@ def test_the_house_says_in_which_file_each_word_of_the_glossary_lives() -> None:
     assert len(homes) > 40
     for place in homes.values():
         assert (ROOT / f"{place.replace('.', '/')}.py").is_file(), place
+
+
+def test_every_name_of_the_reference_exists() -> None:
+    reference = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\.\. auto(?:class|function|data|exception):: ([\w.]+)", reference, re.MULTILINE)
+    assert len(names) > 50
+    for name in names:
+        resolve_name(name)
 
 
 def test_the_house_shows_every_wing_and_every_file() -> None:
