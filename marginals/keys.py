@@ -47,7 +47,6 @@ REPLACED: Mapping[str, str] = {
     "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
     "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
     "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
-    "release.values": 'release.estimate(lambda rows: rows["grade"].map({"low": 1, "high": 2}).mean()) gives labels numbers',
     "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
     "risk.threshold": "entries fit by equal values; leave it out",
     "population.bayes_optimal": 'diversity = "bayes-optimal:rho1,rho2" bounds beliefs by the shares among all rows',

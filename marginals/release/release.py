@@ -89,6 +89,10 @@ _TAKEN_OUT = {
 }
 """Replacements of members that are gone."""
 
+_GONE_ARGUMENTS = {
+    "values": 'release.estimate(lambda rows: rows["grade"].map({"low": 1, "high": 2}).mean()) gives labels numbers'
+}
+
 
 def _base_values(release: "Release", where: Where) -> Any:
     """Return a condition as the base values that it means; value labels of the codebook count as labels."""
@@ -138,7 +142,7 @@ _TAKEN: Mapping[str, Taken] = {
 
 
 def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
-    return takes(example, **{**_TAKEN, **others})
+    return takes(example, _GONE_ARGUMENTS, **{**_TAKEN, **others})
 
 
 @dataclass(frozen=True, eq=False)
