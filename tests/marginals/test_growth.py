@@ -52,7 +52,7 @@ def test_twice_as_large_takes_less_than_three_times_the_work(size: str, tmp_path
     """Names of values were looked up in all others, and what has rows was listed anew for each."""
     frames = [people(**SIZES), people(**(SIZES | {size: 2 * SIZES[size]}))]
     taken: list[dict[str, float]] = [{}, {}]
-    for run in range(2):
+    for run in range(4):  # the least of them, as one can be disturbed
         for place, frame in enumerate(frames):
             for phase, seconds in seconds_of_all(frame, tmp_path / f"{run}.{place}").items():
                 taken[place][phase] = min(seconds, taken[place].get(phase, seconds))
