@@ -135,9 +135,9 @@ def criterion_reached(criterion: Diversity, value: float) -> str:
         case Distinct(l=l):
             return f"{value:.0f} {'value' if value == 1 else 'values'} (limit: at least {l})"
         case Simple(l=l):
-            return f"The most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(l)})"
+            return f"the most probable value has a probability of 1 in {value:.3g} (limit: at most 1 in {spelled(l)})"
         case Entropy(l=l) | AdjustedEntropy(l=l):
-            return f"As uncertain as {value:.4g} equally likely values (limit: at least {spelled(l)})"
+            return f"as uncertain as {value:.4g} equally likely values (limit: at least {spelled(l)})"
         case Recursive() | PdRecursive():
             return f"{value:.4g} times as probable (limit: {_times(criterion)})"
         case AtMost(percent=percent):

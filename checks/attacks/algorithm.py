@@ -491,7 +491,7 @@ def _has_single(worlds: Cells, sensitive: str) -> BoolArray:
     """Return the tables with a class in which everybody has one value of an attribute: shape (tables,)."""
     others = [codes for name, codes in zip(worlds.attributes, worlds.codes) if name != sensitive]
     classes = np.unique(np.stack(others), axis=1, return_inverse=True)[1].ravel() if others else np.zeros(1, np.intp)
-    values = np.zeros((int(classes.max()) + 1, worlds.counts.shape[1]), dtype=np.intp)
+    values = np.zeros((int(classes.max(initial=0)) + 1, worlds.counts.shape[1]), dtype=np.intp)
     np.add.at(values, np.broadcast_to(classes, len(worlds)), worlds.counts > 0)
     return np.asarray((values == 1).any(axis=0))
 

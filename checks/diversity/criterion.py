@@ -233,7 +233,7 @@ class Diversity:
 
     def reached_in_words(self, value: float) -> str:
         """Return what a class reaches, in words; `marginals.criteria` has the words of the project's own criteria."""
-        return f"Reaches {value:.4g}"
+        return f"reaches {value:.4g}"
 
     def among(self, values: SensitiveValues) -> "Diversity":  # noqa: ARG002 - it judges any values alike
         """Return the criterion for classes that are counted by these values.

@@ -151,8 +151,7 @@ def _not_diverse(finding: Finding, requirements: Requirements, classes: int) -> 
     claim = next(claim for claim in requirements.diversity_claims if claim.parameters == finding.parameters)
     measured = ""
     if reached is not None and isfinite(reached):
-        words = criterion_reached(claim.diversity, reached)
         whose = f"{', '.join(finding.worst_class.values)} " if finding.worst_class.values else ""
-        measured = f": {whose}{words[:1].lower()}{words[1:]}"
+        measured = f": {whose}{criterion_reached(claim.diversity, reached)}"
     level = f" at level {claim.level}" if claim.level else ""
     return f'diversity = "{claim.diversity}" fails for {claim.sensitive}{level} in {where}{measured}'

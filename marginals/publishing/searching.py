@@ -62,8 +62,8 @@ def _chosen_base(prepared: "Prepared", levels: Mapping[str, int]) -> tuple[Mask,
 def sensitive_levels(table: Table, requirements: Requirements, *, needs_all: bool = True) -> dict[str, int]:
     """The finest level of each sensitive attribute at which all rows together may be shown.
 
-    Raises NothingPublishableError if not even tables with all quasi-identifiers suppressed may be published. needs_all:
-    also if only some of them may be.
+    needs_all: whether each attribute needs such a level; else one of them does. Raises NothingPublishableError if not even
+    tables with all quasi-identifiers suppressed may be published.
     """
     parts = _parts(table, requirements)
     levels = {name: finest_level(table.cube, name, part) for name, part in zip(table.sensitive, parts)}
