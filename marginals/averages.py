@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 _LAID_OUT = 1 << 20
 
-_ROUNDING = 1e-12
-"""Share of the rows by which a quantile may miss its own, so that rounding does not move it."""
-
+_ROUNDING = 1e-12  # share of the rows by which a quantile may miss its own
 _MOST_GROUPS = 10_000
 
 Limits = tuple[float, float]

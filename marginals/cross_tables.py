@@ -21,8 +21,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-NORMALIZED = {"rows": 1, "columns": 0, "all": None}
-"""Totals that cells of a cross table are shares of, with the axis that is summed over."""
+NORMALIZED = {"rows": 1, "columns": 0, "all": None}  # the axis that is summed over for the totals
 
 
 def table(

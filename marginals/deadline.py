@@ -15,11 +15,8 @@ from models.errors import MarginalsError, TimeOverError
 
 Result = TypeVar("Result")
 
-PROGRESS_IN_LINES = ("MARGINALS_PROGRESS", "lines")
-"""The variable, and its value, by which a program asks the commands that it starts for their progress in lines of JSON."""
-
-Seconds: TypeAlias = float | Deadline | None
-"""Seconds from now, or a deadline that somebody has set; None: as long as it takes."""
+PROGRESS_IN_LINES = ("MARGINALS_PROGRESS", "lines")  # asks commands for progress in lines of JSON
+Seconds: TypeAlias = float | Deadline | None  # None: as long as it takes
 
 
 def within(seconds: Seconds) -> Deadline:
@@ -34,7 +31,6 @@ def within(seconds: Seconds) -> Deadline:
 
 
 SEARCH_CLOCK = time.monotonic
-"""Clock of the time limit of a policy."""
 
 
 class Phases:
@@ -54,14 +50,9 @@ class Phases:
         self.name, self._begun = name, now
 
 
-PHASES = Phases()
-"""The phases of the command that runs."""
-
-ANSWERED = "answered questions"
-"""Task of progress when a search has found tables: the named questions that they answer, as bits."""
-
-VERIFYING = "verifying"
-"""Task of progress while all claims of the release to be written are verified."""
+PHASES = Phases()  # of the command that runs
+ANSWERED = "answered questions"  # a search has found tables; the number's bits are the named questions
+VERIFYING = "verifying"  # all claims of the release to be written
 
 
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:

@@ -23,9 +23,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-Statistic = Callable[["pd.DataFrame"], Any]
-"""A number, a Series or a frame of numbers, made of a table with a row for each person."""
-
+Statistic = Callable[["pd.DataFrame"], Any]  # numbers of a table with a row for each person
 FAMILIES = ("ols", "logit", "poisson")  # as statsmodels calls them
 
 _STEEPEST = 1.8  # density within a group; 2 leaves nobody at its lower end

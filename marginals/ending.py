@@ -15,15 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-INTERNAL = 70
-"""Exit status of an error that nobody foresaw (EX_SOFTWARE of sysexits.h)."""
-
-UNWRITTEN = 74
-"""Exit status where standard output cannot be written (EX_IOERR)."""
-
-INTERRUPTED = 130
-"""Exit status of Ctrl-C: 128 and the number of its signal."""
-
+INTERNAL = 70  # exit status of an error that nobody foresaw (EX_SOFTWARE of sysexits.h)
+UNWRITTEN = 74  # exit status where standard output cannot be written (EX_IOERR)
+INTERRUPTED = 130  # exit status of Ctrl-C: 128 and the number of its signal
 TRACEBACK = "--traceback"
 
 INTERRUPTION = "interrupted; nothing is half written"

@@ -99,8 +99,7 @@ def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
     return "; and ".join(f"no published table {part}" for part in parts)
 
 
-Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
-"""Attributes at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
+Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]  # the finest published levels, or a level for each
 
 
 class Unjudged(NamedTuple):

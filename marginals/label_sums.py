@@ -9,21 +9,17 @@ from marginals.tables.intervals import whole_ends
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
-Line = Mapping[str, Interval]
-"""Ranges of counts that differ in one attribute only, by its label."""
-
-Groups = Mapping[str, Sequence[str]]
-"""Parts of each label that stands for other labels."""
-
+Line = Mapping[str, Interval]  # counts that differ in one attribute, by its label
+Groups = Mapping[str, Sequence[str]]  # labels that stand for other labels
 BLANK = "(blank)"
 
+# Totals, unless a spec names them.
 TOTALS = frozenset(
     {
         *("total", "totals", "all", "sum", "overall", "everyone", "everybody", "both", "both sexes", "persons"),
         *("all ages", "all persons", "all sexes", "all areas", "grand total", "insgesamt", "gesamt", "ensemble"),
     }
 )
-"""Labels that are totals where no spec names the totals."""
 
 _LIKE_TOTAL = re.compile(
     r"(?i)_t|i alt|tout|toplam|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"

@@ -59,8 +59,8 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
+# Only the first entry has hierarchies, which are those of all.
 ENTRY, CELLS, HIERARCHIES, BUNDLE = "entry.json", "cells.csv", "hierarchies.json", "release"
-"""Names in the folder of an entry; only the first entry has hierarchies, which are those of all."""
 
 FORMAT = 1
 
@@ -636,9 +636,7 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
 # no more than about w wait. It is a forecast, on which no claim of privacy depends.
 
 
-CHANGED = 0.02
-"""Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
-
+CHANGED = 0.02  # share of the people who leave between two releases, and of those who come
 _REMEMBERED = 256
 
 

@@ -10,19 +10,15 @@ from models.graphs.basis import Basis, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain
 
-_LISTED = 64
-"""Attributes beyond which pairs are counted and not listed."""
+_LISTED = 64  # attributes beyond which pairs are counted and not listed
+UNPUBLISHED = "unpublished"  # kind of a pair with an unpublished attribute
 
-UNPUBLISHED = "unpublished"
-"""The kind of a pair with an unpublished attribute."""
-
+# Full, half and empty circle, and a dash.
 SIGNS: Mapping[str, str] = MappingProxyType(
     {BasisKind.PUBLISHED: "\u25cf", BasisKind.SUPPORTED: "\u25d0", BasisKind.ASSUMED: "\u25cb", UNPUBLISHED: "\u2013"}
 )
-"""Sign of each kind: a full, a half and an empty circle, and a dash."""
 
 ANALYSABLE = (BasisKind.PUBLISHED.value, BasisKind.SUPPORTED.value)
-"""Kinds of pairs that tables tell something of."""
 
 
 @dataclass(frozen=True)

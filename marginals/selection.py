@@ -182,13 +182,13 @@ def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
     return values
 
 
+# Columns of tests, with the types of those that are no text.
 _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "deviance": "float64",
     "df": "Int64",
     "df_adjusted": "Int64",
     "p": "float64",
 }
-"""Columns of tests, with the types of those that are no text."""
 
 
 def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dict[str, object]:
@@ -240,8 +240,7 @@ class ModelComparison:
     only_in_other: tuple[tuple[str, str], ...]
 
 
-Again = Callable[[ContingencyTable], SelectedModel]
-"""The same search on other counts of the same attributes."""
+Again = Callable[[ContingencyTable], SelectedModel]  # the same search on other counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,8 +407,8 @@ def _plain(move: str) -> str:
     return move.replace(" at level 0", "")
 
 
+# Function of a model's cliques: True or None allows it, False or a reason refuses it.
 Allowed = Callable[[tuple[tuple[str, ...], ...]], bool | str | None]
-"""Function of the cliques of a model. True or None allows it; False or a reason refuses it."""
 
 
 def select(

@@ -135,11 +135,8 @@ def _estimated(model: MarginalModel, domain: Domain, queries: IndexArray) -> Flo
 # Decision trees learn from generalized rows as from random base rows that these may be (TZ09 IV.B, TZ11 5.3.2), and may
 # split on the values of all levels.
 
-_MAX_FEATURES = 256
-"""A level with more values than this gives the tree no features; the coarser levels do."""
-
-_LEAF_SHARE = 0.001
-"""A leaf holds at least this share of the rows: ID3 without it learns the rows by heart."""
+_MAX_FEATURES = 256  # values; finer levels give the tree no features
+_LEAF_SHARE = 0.001  # least share of the rows: ID3 without it learns the rows by heart
 
 
 def tree_accuracy(training: GeneralizedCells, test: ContingencyTable, target: str, rng: np.random.Generator) -> float:

@@ -316,14 +316,9 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
     return replace(spec, tables=tables, doubts=tuple(doubt for doubt in spec.doubts if doubt.table in used))
 
 
-_EXPLAINED = 50
-"""Facts of each kind, at most, that are explained."""
-
-_EXPLAINED_ROWS = 500
-"""Rows of the table of bounds, at most, that are explained though they are no facts."""
-
-_FOR_BOUNDS = 1.1
-"""Share of the time, as a divisor, that the bounds may take; the rest is for explanations."""
+_EXPLAINED = 50  # facts of each kind
+_EXPLAINED_ROWS = 500  # rows of the table of bounds that are explained though they are no facts
+_FOR_BOUNDS = 1.1  # divisor of the time; the rest is for explanations
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -356,8 +351,7 @@ def _reasons(
     return of_lower + ([] if upper is None else [_because(linked, upper, proven[1], "at most ")])
 
 
-_TERMS = 12
-"""Counts that an explanation lists."""
+_TERMS = 12  # counts that an explanation lists
 
 
 def cell_name(linked: LinkedTables, cell: int) -> str:

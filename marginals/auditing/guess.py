@@ -44,8 +44,7 @@ from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
-_FROM_ROUNDED = 81
-"""Least number of possible remainders of all counts from which counts without a remainder are taken for rounded."""
+_FROM_ROUNDED = 81  # least number of possible remainders from which counts without one are taken for rounded
 
 
 @dataclass(frozen=True)
@@ -366,8 +365,7 @@ _OTHER = "is another count"
 _MARKS = "is empty, or marks totals"
 _DIAGNOSIS = "says how the table was protected"
 _SHOWN = "withholds no count"
-_SUPPRESSED = 15
-"""Largest count for a column of nothing but suppressed counts."""
+_SUPPRESSED = 15  # largest count for a column of nothing but suppressed counts
 
 
 @dataclass(frozen=True)
@@ -477,6 +475,7 @@ def _is_summed(columns: Sequence[_Column]) -> bool:
     return len(names) > 2 and any(is_sum(lines, name, [other for other in names if other != name]) for name in names)
 
 
+# Why a column is no attribute, in the order of the tests.
 _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     ("numbers the rows", lambda column: column.numbers_rows),
     (_MARKS, lambda column: all(not text or text.lower() in TOTALS for text in column.texts)),
@@ -484,7 +483,6 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     (_DECIMALS, lambda column: column.is_percent or column.has_decimals),
     (_OTHER, lambda column: _COUNTS.fullmatch(column.name) and column.is_counted),
 ]
-"""Reasons for which a column is no attribute, in the order of their tests."""
 
 
 def _beside_counts(
@@ -543,6 +541,7 @@ _HIDES, _SHOWS = _names_that_say(_HIDING, _SHOWING), _names_that_say(_SHOWING, _
 _FINAL = re.compile(r"(?i)(?:out|sdc|final)[_ ]?status|(?!.*(?:primary|secondary)).*suppress.*")
 _YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
 _FLAGS = [(_HIDES, _NO, _YES), (_SHOWS, _YES, _NO)]
+# Names of columns, statuses of printed counts, and of withheld ones.
 _CODES = [
     (re.compile(name), frozenset(printed.split(" ")), frozenset(withheld.split()))
     for name, printed, withheld in (
@@ -559,7 +558,6 @@ _CODES = [
         ),
     )
 ]
-"""Names of columns of statuses, texts of counts that are printed, and of those that are withheld."""
 
 
 def _withheld(

@@ -37,11 +37,8 @@ from models.programs.consistent_tables import UNBOUNDED
 _SPREADSHEETS = (".xlsx", ".xlsm")
 _SEPARATORS = ",;\t|"
 _NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
-_INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")
-"""Blanks and signs before a label that tell how far it is indented."""
-
-_LONG = 60
-"""Number of characters beyond which a line of one text below a table is a note."""
+_INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")  # blanks and signs before a label
+_LONG = 60  # characters beyond which a line of one text below a table is a note
 
 
 @dataclass(frozen=True)
@@ -240,20 +237,17 @@ def quoted(values: Sequence[str]) -> str:
 
 
 UNKNOWN: Interval = (0, UNBOUNDED)
-"""Range of a cell that says nothing."""
 
+# Texts of counts that are not printed; no count is below 0.
 MARKER = re.compile(
     r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|[:.]{1,3}\s?[a-z]|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|nil|none|null|<na>|#n/a|conf"
     "|confidential|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing|-(?:1|[6-9]|9+)"
 )
-"""Texts in use for counts that are not printed; no count is below 0."""
 
+# In some tables nobody, in others a count that is withheld, or printed.
 AMBIGUOUS = re.compile(
     r"(?i)[-\u2013\u2014\u2212]+|\.|\.{3,}|\u2026|[\[(]?z[\])]?|:\s?z|n/?a|none|nil|not applicable|9{4,}|[\[(][0-9.,]+[\])]"
 )
-"""Texts with several meanings.
-
-In some tables they stand for nobody, in others for a count that is withheld, or printed."""
 
 
 class Rounding(Enum):
@@ -320,8 +314,7 @@ def without_percent(label: str) -> str:
     return _OF_PERCENT.sub("", label) or label
 
 
-_MOST_PERCENT = 1000
-"""Percentage from which on a text is none; a total may be smaller than its part, as in rates."""
+_MOST_PERCENT = 1000  # a total may be smaller than its part, as in rates
 
 
 def share_of(text: str, total: Interval) -> Interval | None:

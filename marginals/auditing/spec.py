@@ -31,11 +31,8 @@ from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
 
-REVEALED = "revealed"
-"""Code of the finding that a table prints a count that it withholds."""
-
-MOST_UNLISTED = 200_000
-"""Most cells that a complete table may leave out."""
+REVEALED = "revealed"  # a table prints a count that it withholds
+MOST_UNLISTED = 200_000  # cells that a complete table may leave out
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,7 @@ from models.programs.cell_bounds import FLOW_LIMIT, largest_flow
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-MOST_PAIRS = 1_000_000
-"""Most combinations of values that are compared; of more, any two may overlap."""
+MOST_PAIRS = 1_000_000  # of more combinations, any two may overlap
 
 
 def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
@@ -45,8 +44,8 @@ def value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
 # labels that do not tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has
 # no rows there.
 
+# Labels for the other values of a level, as fitted levels have them.
 THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
-"""Pattern of labels for the other values of a level, as fitted levels have them."""
 
 
 class LabelOverlaps(NamedTuple):
@@ -152,8 +151,8 @@ def _folded(text: str) -> str:
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
+# A column, and the rows of the values of its published levels, finest first.
 _Column: TypeAlias = tuple[CountedHierarchy, list[Mapping[str, int]]]
-"""A column, and the rows of the values of its published levels, finest first."""
 
 
 def _column(collection: Collection, attribute: str) -> _Column:
@@ -203,8 +202,7 @@ def _is_like(one: _Column, other: _Column) -> bool:
     )
 
 
-_LIKE = 0.2
-"""Largest sum of differences of shares of a column of a table that changed."""
+_LIKE = 0.2  # largest sum of differences of the shares of a column
 
 
 def _can_be_dealt(pairs: IndexArray, counts: CountArray, others: CountArray) -> bool:

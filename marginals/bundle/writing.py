@@ -36,8 +36,8 @@ from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at
 from models.tables.hierarchy import Hierarchy
 
+# Notes in a ledger that a bundle of these files is out in a folder; it may raise.
 Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
-"""Context that notes in a ledger that a bundle of these files is out in a folder, put there meanwhile; it may raise."""
 
 
 def write_bundle(

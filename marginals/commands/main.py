@@ -44,6 +44,7 @@ _OBJECTS_BETWEEN_COLLECTIONS = 500_000
 """Python's 700 cost a tenth of the time of `query` and `verify`, since modules that are loaded leave nothing to collect. Of
 100,000 `publish` has so many that it spends a fifth of a second on looking at them."""
 
+# By module, in the order of work: what nobody asks for is not imported.
 _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "Begin": ("tables.demo", "tables.open", "tables.init"),
@@ -54,7 +55,6 @@ _KINDS_OF_WORK: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "Audit what others published": ("risk.audit",),
     }
 )
-"""Commands in the order of work, each with its module: what nobody asks for is not imported."""
 
 _HOMES = {home.partition(".")[2]: home.partition(".")[0] for homes in _KINDS_OF_WORK.values() for home in homes}
 

@@ -341,8 +341,7 @@ def init(
     click.echo(f"  marginals publish {out} --out release")
 
 
-_ASKED, _NAMED = 4, 12
-"""Questions that `init` prints without --verbose, and columns of a role that it names."""
+_ASKED, _NAMED = 4, 12  # questions without --verbose, and columns of a role
 
 
 def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:

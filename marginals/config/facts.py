@@ -74,19 +74,15 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
 
 
 UNSAID = ColumnLabels()
-ValueKind = Literal["numbers", "dates", "codes", "texts"]
-"""The way in which the values of a column can be coarsened; codes have one length."""
-
+ValueKind = Literal["numbers", "dates", "codes", "texts"]  # ways to coarsen the values; codes have one length
 _FEWEST_CODES, _MOST_CODES = 21, 100_000
 _ROUND_SHARE = 0.6
 MOST_CATEGORIES = 100
-_MOST_COMPARED = 200
-"""Values of a column of which each is compared with each: the time grows with the third power."""
+_MOST_COMPARED = 200  # values, each compared with each: the time grows with the third power
 _MOST_ROWS_COMPARED = 1_000_000
 _MOST_NAMED = 500
 _LONG_TEXT = 40
-_LONG_CATEGORY = 60
-"""Most characters of a text that enough rows share, and of half the values of a list that was chosen from."""
+_LONG_CATEGORY = 60  # characters of a text that enough rows share, and of half of a list that was chosen from
 _LONGEST_CATEGORY = 200
 
 

@@ -46,14 +46,11 @@ from marginals.tables.files import likely_form_of
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
 
-MOST_OUTCOMES = 2
-"""Columns, at most, that are taken for outcomes until somebody names them: each is wanted with all others."""
-
+MOST_OUTCOMES = 2  # taken for outcomes until somebody names them: each is wanted with all others
 _MOST_IMPOSSIBLE_PAIRS = 10
 _MOST_LISTED_VALUES = 12
 _WEIGHT_OF_NAMED_OUTCOMES = 10.0
-_FEWEST_TO_CHOOSE = 3
-"""Columns from which on a search chooses between pairs."""
+_FEWEST_TO_CHOOSE = 3  # columns from which on a search chooses between pairs
 
 
 def _comments(text: str) -> str:

@@ -26,11 +26,9 @@ from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from models.arrays import CodeArray
 
-K = 10
-"""People who share a cell at least, where the table has rows enough."""
+K = 10  # people who share a cell, where the table has rows enough
 LEAST_CELL = 3
-ONE_ROW = "random"
-"""Row of a person that counts under a first config: with the first ones all would be as it began."""
+ONE_ROW = "random"  # row of a person that counts: with the first ones all would be as it began
 _MOST_ROWS_DROPPED = 0.05
 _PROPOSED_ODDS = PRESETS[PROPOSED]
 _FEWEST_EXPECTED_OF_PAIRS = 20

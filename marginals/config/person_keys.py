@@ -18,12 +18,10 @@ from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
 from models.tables.contingency_table import pack
 
-FEWEST = 30
-"""Different values of a key, at least, and those of them that repeat."""
+FEWEST = 30  # different values of a key, and those of them that repeat
 _SHARE_THAT_REPEATS = 0.8
 _MOST_ROWS_OF_EACH = 200
-_EXCEPTIONS = 0.02
-"""Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
+_EXCEPTIONS = 0.02  # share of the rows: entered twice, or with a mistake in the key
 _MOST_ROWS_EXAMINED = 50_000
 MOST_MEMBERS = 60
 _SHARE_THAT_DIFFERS_IN_SEX = 0.5

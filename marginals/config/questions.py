@@ -10,8 +10,7 @@ from marginals.config import UNKNOWN
 from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
 
-_MOST_ASKED = 6
-"""Columns of one question, at most: of more nobody thinks of each."""
+_MOST_ASKED = 6  # columns of one question: of more nobody thinks of each
 
 NOT_REVIEWED = """\
 # Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.

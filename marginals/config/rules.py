@@ -265,6 +265,7 @@ _MERGED: Mapping[str, Callable[[Facts], object]] = {
 _ignored, _identifier = partial(Rule, Role.IGNORED), partial(Rule, Role.IDENTIFIER)
 _sensitive, _open = partial(Rule, Role.SENSITIVE), partial(Rule, Role.QUASI_IDENTIFIER)
 
+# Rules for columns that cannot be published as they are, whatever anybody says.
 UNPUBLISHABLE = (
     _ignored(
         lambda f: f.name == COUNT,
@@ -279,7 +280,6 @@ UNPUBLISHABLE = (
         "some values hold line breaks or other characters that cannot be seen",
     ),
 )
-"""Rules for columns that cannot be published as they are, whatever anybody says of them."""
 
 _TOO_FINE = (
     _ignored(
@@ -307,6 +307,7 @@ _TOO_FINE = (
     _ignored(lambda f: f.kind == "texts" and f.are_long(), "some values are long texts, which may say anything"),
 )
 
+# Rules for the steps of columns that others may know.
 STEPS = (
     *_TOO_FINE,
     _open(
@@ -355,8 +356,8 @@ STEPS = (
     ),
     _open(_uncommon, "{match} rare and merged with others", _MERGED, condition="other categories; merged likewise"),
 )
-"""Rules for the steps of columns that others may know."""
 
+# Rules for the steps of columns that nobody should learn, and why they are kept back.
 SENSITIVE_STEPS = (
     _ignored(lambda f: f.groups is None, "only some of its values can be read as numbers or dates"),
     _sensitive(
@@ -386,10 +387,10 @@ SENSITIVE_STEPS = (
         condition="other texts",
     ),
 )
-"""Rules for the steps of columns that nobody should learn, and why they are kept back."""
 
 _SCALE = "the numbers fill a scale such as people judge something on"
 
+# Rules for the role of a column by itself.
 ROLES = (
     *UNPUBLISHABLE,
     _identifier(_names_people, "its name says {match}, which tells people apart even where several share a value"),
@@ -462,7 +463,6 @@ ROLES = (
     ),
     _open(lambda _: True, "", question=UNKNOWN, condition="any other"),
 )
-"""Rules for the role of a column by itself."""
 
 _MOST_MISSING_TO_DROP = 0.05
 

@@ -14,11 +14,11 @@ _SHORTEST_WITH_AN_END = 5
 _WORD = re.compile(r"[^\W\d_]+")
 
 _SIGNS = "$€£¥"
+# An amount with the sign of a currency, or a stretch that begins with one.
 _MONEY = re.compile(
     r"-?(([$€£¥]|(usd|eur|gbp|chf|pln)\b) ?-?[\d., ]+k?|[\d., ]+([$€£¥k]|euros?|zł|zl|chf|pln|eur|usd|gbp))"
     r"( ?(-|to|and) ?.*|\+)?"
 )
-"""An amount with the sign of a currency, or a stretch that begins with one."""
 
 _RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"})
 

@@ -23,12 +23,8 @@ from models.search.problem import Constraint
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Mask
 
-_TRIED = 400
-"""Coarser margins that are looked at for one that would pass."""
-
-_LISTED = 100_000
-"""Coarser margins among which those nearest to a margin are looked for."""
-
+_TRIED = 400  # coarser margins, for one that would pass
+_LISTED = 100_000  # coarser margins, for those nearest to a margin
 _MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
 
 

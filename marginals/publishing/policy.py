@@ -30,23 +30,13 @@ _NO_PROOF = (
     "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
 )
 
-CORRECTED = "corrected"
-"""The objective that subtracts the gain of chance."""
-
-SENSITIVE_MARGINS = 3
-"""Default number of tables, at most, that show one sensitive attribute."""
-
-NO_DIVERSITY = "none"
-"""Value of `diversity` that demands none, on purpose."""
-
-PROPOSED = "public"
-"""The diversity that is proposed if nobody has demanded one."""
-
-BASES = ("auto", "best", "none")
-"""Names that `base` may have in place of levels; "auto" is refused where no sensitive attribute could be shown."""
-
+CORRECTED = "corrected"  # subtracts the gain of chance
+SENSITIVE_MARGINS = 3  # that show one sensitive attribute, by default
+NO_DIVERSITY = "none"  # demands none, on purpose
+PROPOSED = "public"  # if nobody has demanded one
+BASES = ("auto", "best", "none")  # "auto" is refused where no sensitive attribute could be shown
+# One demand for all, or by attribute.
 GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str | Diversity]] | None
-"""Demands on sensitive attributes: texts or criteria, one for all or one by attribute."""
 
 
 def _as_texts(demanded: Any) -> Any:

@@ -150,8 +150,7 @@ def publish(
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
-_OF_ALL_TABLES = {NoSmallCertain.criterion, NoSmallCellCertain.criterion}
-"""Claims that further tables can leave open."""
+_OF_ALL_TABLES = {NoSmallCertain.criterion, NoSmallCellCertain.criterion}  # further tables can leave these open
 
 
 def _open_claims(published: BundleContent) -> set[str]:

@@ -29,8 +29,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-Weights = Mapping[str, Sequence[Fraction | int]]
-"""Weights of the base values of sensitive attributes: knowledge of their frequency that an adversary may have."""
+Weights = Mapping[str, Sequence[Fraction | int]]  # what an adversary may know of frequencies of sensitive values
 
 
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:

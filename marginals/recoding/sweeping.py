@@ -35,18 +35,12 @@ from models.tables.contingency_table import pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Hierarchy
 
-_WHOLE = 2**62
-"""Limit of whole numbers in int64; beyond it Python's integers take over."""
+_WHOLE = 2**62  # int64; beyond it Python's integers take over
 
 
-_STEPS = 1024
-"""Share, as a divisor, of the rows of a value that a step removes or generalizes at once: one row where there are fewer."""
-
-MOST_LOOKS = 1_000_000_000
-"""Most looks at a distinct row at each combination of levels: more take minutes, without a message."""
-
-_FOR_LEVELS = 10_000
-"""Number of looks that take as long as the work done once for each combination of levels."""
+_STEPS = 1024  # divisor of the rows of a value that a step takes at once, at least one
+MOST_LOOKS = 1_000_000_000  # at a distinct row at each combination of levels: more take minutes, without a message
+_FOR_LEVELS = 10_000  # looks that take as long as what is done once for each combination of levels
 
 
 class InducedBound:
@@ -153,8 +147,7 @@ class _Measure:
         return counted.reshape(classes, values).astype(np.int64)
 
 
-_Closed = tuple[Mapping[str, int], _SweptRows]
-"""Levels of the quasi-identifiers, and rows that are published at these."""
+_Closed = tuple[Mapping[str, int], _SweptRows]  # levels of the quasi-identifiers, and rows that are published at these
 
 
 def sweep(

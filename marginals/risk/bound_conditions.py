@@ -40,9 +40,7 @@ from marginals.tables.values import POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.tables.hierarchy import MISSING, Hierarchy
 
-_NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"
-"""Kinds of the values of a column, besides missing ones. A column of nothing fits everything."""
-
+_NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"  # a column of nothing fits everything
 _COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 

@@ -33,17 +33,12 @@ if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues, Surest
     from marginals.bundle.content import Verification
 
-UNTOLD = Codebook()
-"""The codebook of a release that says of no label what it means."""
-
+UNTOLD = Codebook()  # of a release that says of no label what it means
+# The condition of all claims about what tables together tell (design 4.24).
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
-"""The condition of all claims about what can be worked out from tables together (design 4.24)."""
 
-CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))
-"""The criteria of these claims."""
-
-_MOST_NAMED = 3
-"""Sensitive attributes that a sentence names, at most."""
+CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))  # on this
+_MOST_NAMED = 3  # sensitive attributes of a sentence
 
 
 def together(sensitive: Sequence[str], noun: str = "sensitive attributes") -> str:
@@ -67,6 +62,7 @@ _NOT_CERTAIN = (
     "other value in place of one, and of all attributes at the finest published levels; others only if at most ten "
     "attributes are published. A model can still say that one is likely to, and be right.{people} {condition}"
 )
+# Meanings of claims of least counts, by criterion.
 _COUNTED = {
     "min-cell": "No published count{whose} is {below}{counted}, and no such count can be worked out from the tables by "
     "differences or otherwise: each combination of values that they together leave possible could be shared by at least "
@@ -80,7 +76,6 @@ _COUNTED = {
     "{least} have it.{people} {condition}",
     "k-link": "Each class of a published table{aside} has at least {least}.{people}",
 }
-"""Meanings of claims of least counts, by criterion."""
 
 
 def claim_term(criterion: str, parameters: Mapping[str, Any]) -> str:
@@ -232,6 +227,7 @@ def _rule_said(rule: AppliedRule) -> str:
 
 # Sentences on a verification, for the terminal, the window and programs.
 
+# Meanings of the verdicts, by criterion.
 MEANINGS = {
     "integrity": "The files are as they were written",
     "report": "The report is the page that the other files give",
@@ -246,7 +242,6 @@ MEANINGS = {
     "difference": "Two releases tell of no smaller change than claimed",
     "composition": "What the releases tell together was judged",
 }
-"""Meanings of the verdicts, by criterion."""
 
 
 def verification_sentences(verification: "Verification", *, is_asked: bool = False) -> Iterator[Sentence]:

@@ -90,8 +90,7 @@ def chance_in_words(report: "StewardReport", decimals: int) -> str:
     )
 
 
-_NAMED = 3
-"""Columns of which it is said that the policy allows coarse tables only."""
+_NAMED = 3  # columns of which the policy allows coarse tables only
 
 
 def worse_than_one_way(report: "StewardReport") -> str:
@@ -149,7 +148,6 @@ def search_line(search: "SearchResult", *, has_base: bool) -> str:
 ENDED_BY_TIME = (
     "The time limit ended it, so another run of the same config can end with other tables: give it more time_limit."
 )
-"""Sentence about a search that a clock ended."""
 
 
 def proven_in_words(search: "SearchResult", decimals: int, *, has_base: bool) -> str:

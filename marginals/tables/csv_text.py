@@ -25,19 +25,16 @@ from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
 
-AUTO = "auto"
-"""UTF-8, or the encoding of the mark at the beginning of a file."""
-
+AUTO = "auto"  # UTF-8, or what the mark of a file says
 LONGEST_HEADER = 1 << 20
 
 MOST_COLUMNS = 10_000
 
-LONGEST_LINE = 1 << 24
-"""Most characters of a line; a longer one is a hole of a sparse file, or zeros that were compressed."""
+LONGEST_LINE = 1 << 24  # a longer one is a hole of a sparse file, or zeros that were compressed
 
+# The longer ones first: that of UTF-32 begins as that of UTF-16.
 _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-"""Marks of encodings, the longer ones first: that of UTF-32 begins as that of UTF-16."""
 
 _UNMARKED = ((re.compile(rb"(?s)(?:[^\0]\0){2}"), "utf-16-le"), (re.compile(rb"(?s)(?:\0[^\0]){2}"), "utf-16-be"))
 
@@ -121,8 +118,7 @@ class FileForm:
         return layout
 
 
-PLAIN = FileForm()
-"""Form that is assumed."""
+PLAIN = FileForm()  # assumed
 
 
 def too_many_columns(name: str) -> InputError:
@@ -161,8 +157,7 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
     return separator, rows, lines
 
 
-_SPACED = re.compile('"[^"]*"( "[^"]*")+')
-"""Names of columns as `write.table` of R writes them."""
+_SPACED = re.compile('"[^"]*"( "[^"]*")+')  # names as `write.table` of R writes them
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:

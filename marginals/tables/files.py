@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
-"""Files of SPSS, Stata and SAS."""
-
+STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")  # of SPSS, Stata and SAS
 SPREADSHEETS = (".xlsx", ".xlsm")
 
 _OTHER_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
@@ -243,8 +241,7 @@ def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) 
 
 
 _CSV = (".csv", ".csv.gz", ".csv.zip")
-_CELLS = 16_000_000
-"""Cells that are read at a time, so that a table larger than memory can be counted."""
+_CELLS = 16_000_000  # read at a time, so that a table larger than memory can be counted
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> Files:

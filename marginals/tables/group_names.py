@@ -35,12 +35,10 @@ from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
 from models.arrays import CountArray, IndexArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-_LISTED = 4
-"""Most members that a name lists."""
+_LISTED = 4  # members
 
 
-Listing = Literal["public", "given", "occurring"]
-"""Source of the values of an attribute: everybody knows them, a hierarchy lists them, or they are those that occur."""
+Listing = Literal["public", "given", "occurring"]  # everybody knows the values, a hierarchy lists them, or they occur
 
 
 @dataclass(frozen=True)
@@ -241,8 +239,8 @@ class _Namer:
             {label for level_labels in naming.hierarchy.labels for label in level_labels} if is_known else set()
         )
         self._names: dict[int, GroupName] = {}
+        # Next numbers of names without members, by how these begin.
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(partial(count, 1))
-        """Numbers of names without members that no group has yet, by how the names begin."""
         self._numbered: dict[tuple[str, frozenset[int]], GroupName] = {}
 
     def named(self) -> NamedLevels:

@@ -136,12 +136,10 @@ def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
 
 MOST_VALUES = 2_000
 
-_MOST_OF_ANOTHER = 50
-"""Most values of another attribute that are told apart: many rare ones would make all values look different."""
+_MOST_OF_ANOTHER = 50  # values of another attribute; many rare ones would make all values look different
 
 
-CodedColumn = tuple[Hierarchy, CodeArray]
-"""Hierarchy of a column, and the base code of each row: shape (rows,)."""
+CodedColumn = tuple[Hierarchy, CodeArray]  # base code of each row: shape (rows,)
 
 
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:

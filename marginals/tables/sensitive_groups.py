@@ -20,20 +20,10 @@ from marginals.tables.scales import is_measured
 from marginals.tables.values import POINT, NumberFormat, date_text
 from models.arrays import CountArray
 
-CATEGORIES = 11
-"""Most different values of sensitive numbers or dates that are published one by one.
-
-So few are categories, as the answers from 0 to 10."""
-
-_BANDS = 12
-"""Approximate number of bands that hold nine tenths of the rows."""
-
-_SPIKE = 0.05
-"""Least share of the rows of a number that is a group by itself."""
-
-_OF_ITS_BAND = 2
-"""Least ratio of the rows of a number that is a group by itself to all others of its band."""
-
+CATEGORIES = 11  # as the answers from 0 to 10: most values that are published one by one
+_BANDS = 12  # about so many hold nine tenths of the rows
+_SPIKE = 0.05  # least share of the rows of a number that is a group by itself
+_OF_ITS_BAND = 2  # least ratio of its rows to all others of its band
 _MUCH, _MOST_UNITS = 3, 120
 """Limits beyond which the bands or units of a fitted ladder are replaced by others.
 

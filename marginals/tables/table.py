@@ -125,8 +125,7 @@ def kept_counts(engine: "CodedRows", recodings: Mapping[str, Recoding]) -> dict[
     return counted
 
 
-Values = Mapping[str, BoolArray]
-"""Base values of a part, for each attribute that tells it from the rest: shape (size(0),)."""
+Values = Mapping[str, BoolArray]  # base values that tell a part from the rest: shape (size(0),)
 
 
 class RowChoice(Protocol):

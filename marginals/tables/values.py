@@ -16,30 +16,23 @@ from typing import Final, NamedTuple
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-_DIGITS = 15
-"""Significant digits that a floating-point number of eight bytes surely keeps, of any decimal number (DBL_DIG of C)."""
-
+_DIGITS = 15  # that eight bytes surely keep of any decimal number (DBL_DIG of C)
 _ROUNDED = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN)
 _EXACT = Context(prec=1000)
 
 DECIMAL_SIGNS = (".", ",")
 
-BLANKS = " \t\u00a0\u2009\u202f"
-"""Characters that may stand around a number: spaces, among them those that do not break a line, and tabs."""
+BLANKS = " \t\u00a0\u2009\u202f"  # may stand around a number
+# Minus of typographers, curly apostrophe, narrow and unbreakable spaces.
 ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
-"""Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow and unbreakable spaces."""
 
 _THOUSANDS = (",", ".", "'", " ")
 
-_LONG = 300
-"""Digits from which on a number may be larger than any floating-point number."""
-
+_LONG = 300  # digits; more may be larger than any floating-point number
 _WHOLE_DIGITS = "[0-9]{1,400}"
 
-PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-"""A number inside a label or a condition, as a regular expression: with a point before its fraction."""
-_CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
-"""Spelling of a number by `number_text`."""
+PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"  # inside a label or a condition
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")  # as `number_text` writes it
 
 
 @dataclass(frozen=True)
@@ -168,9 +161,7 @@ def _number(decimal: str, thousands: str, percent: bool, text: str) -> Decimal |
     return number.normalize(_EXACT) if number else Decimal(0)
 
 
-POINT = NumberFormat()
-"""Numbers as programs write them."""
-
+POINT = NumberFormat()  # as programs write numbers
 _DIGIT = re.compile("[0-9]")
 _LIKE_NUMBER = re.compile(f"[-+.,{BLANKS}\u2212]*[0-9][-+.,'eE%0-9{BLANKS}\u2212\u2019]*")
 _LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
@@ -290,8 +281,7 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
     return frozenset(text for text in texts if text is not None and is_mark(text))
 
 
-MOST_CONSECUTIVE = 10_000
-"""Distance from which on whole numbers have no single values between them."""
+MOST_CONSECUTIVE = 10_000  # beyond, whole numbers have no single values between them
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
@@ -323,8 +313,8 @@ def looks_like_a_date(text: str) -> bool:
     return _LIKE_A_DATE.fullmatch(text.strip()) is not None
 
 
+# Weeks are those of ISO 8601, which begin on Mondays and lie in no month and no year.
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
-"""Units to which dates can be cut. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
 _MOST_DAYS = 100_000
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)

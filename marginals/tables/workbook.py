@@ -20,9 +20,7 @@ MOST_UNPACKED = 512 << 20
 
 MOST_TEXT = 256 << 20
 
-MOST_CELLS = 10_000_000
-"""Most cells of the rectangle around the content of a sheet, and of all cells with content."""
-
+MOST_CELLS = 10_000_000  # of the rectangle around the content of a sheet, and of all cells with content
 MOST_STYLES = 16 << 20
 
 _MOST_ELEMENTS = 200_000
@@ -34,8 +32,7 @@ _INDENT = re.compile(rb"""\balignment\b[^>]*\bindent=["'][1-9]""")
 _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
 AS_CSV = 'save the sheet as CSV ("CSV UTF-8" in the list of file types of "Save as") and name that file'
 
-Rows = list[list[object]]
-"""Values of a sheet, row by row; None for nothing and for an error such as #N/A."""
+Rows = list[list[object]]  # None for nothing and for an error such as #N/A
 
 
 def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:

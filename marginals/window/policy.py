@@ -32,11 +32,8 @@ def _counted_by(preset: Preset) -> tuple[str, str, str]:
     return "k_link", preset.of_all, preset.of_cells
 
 
-_TYPED = "diversity:"
-"""Beginning of the name of a field with the diversity of a column."""
-
-KINDS = ("entropy:", "distinct:", "simple:", "recursive:")
-"""Beginnings of demands that the form offers, beside the named ones."""
+_TYPED = "diversity:"  # fields with the diversity of a column
+KINDS = ("entropy:", "distinct:", "simple:", "recursive:")  # beside the named demands
 
 
 def show(window: Window, _request: Request) -> Response:
@@ -214,8 +211,7 @@ def save_preset(window: Window, request: Request) -> Response:
     return window.edit(request, change, "/search", sentence=f"The preset {preset.name} is written.")
 
 
-QUESTIONS = 5
-"""Pairs of columns that the page asks for, at least."""
+QUESTIONS = 5  # pairs of columns that the page asks for, at least
 
 
 def save_wanted(window: Window, request: Request) -> Response:

@@ -26,11 +26,8 @@ from models.errors import MarginalsError
 
 CONFIG = "release.toml"
 
-NOTES = ".marginals-window"
-"""The folder, in that of the project, where a window keeps its lock and what its searches found."""
-
-_WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
-"""Keys of an attribute whose texts are words, never files."""
+NOTES = ".marginals-window"  # the lock of a window, and what its searches found
+_WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})  # words, never files
 
 
 @dataclass(frozen=True)
@@ -166,8 +163,7 @@ def _is_within(folder: Path, file: Path) -> bool:
 
 Change = Callable[[tomlkit.TOMLDocument], None]
 
-_MOST_BASES = 50
-"""Texts of a config that pages were made of, at most."""
+_MOST_BASES = 50  # texts of a config that pages were made of
 
 
 def releases_in(project: Project) -> list[str]:
@@ -213,8 +209,7 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._cache: tuple[str, Config] | None = None
-        self._bases: dict[str, str] = {}
-        """Texts by their version, for edits that are based on them."""
+        self._bases: dict[str, str] = {}  # by version
 
     @property
     def text(self) -> str:

@@ -27,8 +27,8 @@ from marginals.window.candidates import Candidate
 from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.window import Window
 
+# People who sign, by the field of the form; their names stay beside the table.
 OFFICES = {"signer": "Name and office", "officer": "Data protection officer"}
-"""People who sign, by the field of the form; their names stay beside the table."""
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
 
@@ -36,11 +36,11 @@ _LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
 
+# The statement that a person must tick.
 LOOKED = (
     "I have looked at these tables and their labels, and they may be published. Each column has the right role. No other "
     "table about these people is published, or I named it."
 )
-"""The statement that a person must tick."""
 
 _TITLE = "What was looked at before a release was published"
 

@@ -29,8 +29,7 @@ from models.errors import MarginalsError
 
 Value = TypeVar("Value")
 
-WAIT = 0.15
-"""Seconds that a page waits for counts before it is shown without them."""
+WAIT = 0.15  # seconds for counts, before a page is shown without them
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,7 @@ class CountingResult(Generic[Value]):
         return not self.problem and (self.value is None or not self.current)
 
 
-_FEW_VALUES = 8
-"""Values of a column that a question names, at most."""
+_FEW_VALUES = 8  # values that a question names
 
 
 class ColumnCounts(NamedTuple):
