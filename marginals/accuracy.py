@@ -287,10 +287,8 @@ class _Comparing:
         return tuple(map(self.cube.domain.index, names))
 
     def table_errors(self, model: str, tables: Iterable[tuple[str, ...]], number: int) -> TableErrors:
-        compared = {
-            names: self.errors[names][model] for names in sorted(tables, key=self.order) if names in self.errors
-        }
-        return TableErrors(compared, number - len(compared))
+        compared = sorted(filter(self.errors.__contains__, tables), key=self.order)
+        return TableErrors({names: self.errors[names][model] for names in compared}, number - len(compared))
 
     def _add_pair(self, names: tuple[str, str], counts: CountArray) -> None:
         shares, margin = counts / max(self.cube.total, 1), dict.fromkeys(names, 0)

@@ -60,10 +60,8 @@ class Amounts:
 
     def __post_init__(self) -> None:
         self.model = self.rows.model
-        self.hierarchy, self.finest = (
-            self.model.domain.hierarchy(self.attribute),
-            self.model.finest_levels[self.attribute],
-        )
+        self.hierarchy = self.model.domain.hierarchy(self.attribute)
+        self.finest = self.model.finest_levels[self.attribute]
         self.places: IndexArray = self.hierarchy.lift(0, self.finest).astype(np.intp)  # published codes, by base value
         self.numbers = LabelNumbers.of(self.attribute, self.hierarchy)
         if self.ends.limits is not None:
@@ -144,11 +142,8 @@ class Amounts:
         low, high = self._stated_ends
         is_used = self.counting & ((low > self.numbers.low) | (high < self.numbers.high))
         labels = self.hierarchy.labels
-        over = {
-            labels[level][self.hierarchy.lift(0, level)[code]]
-            for code in np.flatnonzero(is_used)
-            for level in range(self.hierarchy.height)
-        }
+        lifted = (self.hierarchy.lift(0, level)[is_used].tolist() for level in range(self.hierarchy.height))
+        over = {labels[level][code] for level, codes in enumerate(lifted) for code in codes}
         return tuple(f"{label} is {meaning}" for label, meaning in self._meanings.items() if label in over)
 
     @cached_property

@@ -87,13 +87,9 @@ def index(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArr
     import pandas as pd
 
     columns = [categories(domain, a, margin[a], column) for a, column in codes.items()]
-    if not columns:
-        return None
-    return (
-        pd.Index(columns[0], name=next(iter(codes)))
-        if len(columns) == 1
-        else pd.MultiIndex.from_arrays(columns, names=list(codes))
-    )
+    if len(columns) > 1:
+        return pd.MultiIndex.from_arrays(columns, names=list(codes))
+    return pd.Index(columns[0], name=next(iter(codes))) if columns else None
 
 
 def numbers(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray]) -> dict[str, FloatArray]:
@@ -130,9 +126,7 @@ def _bounds(
     totals = [np.reshape(end, sizes) for end in (sums.lower, sums.upper)]
     others = [end.sum(axis=summed, keepdims=True) - end for end in cells]
     lower, upper = share_bounds(cells, (others[0], others[1]), (totals[0], totals[1]))
-    is_sharp = (counts.sharp and np.array_equal(totals[0], totals[1])) or bool(
-        np.array_equal(lower, upper, equal_nan=True)
-    )
+    is_sharp = (counts.sharp and np.array_equal(totals[0], totals[1])) or np.array_equal(lower, upper, equal_nan=True)
     return MarginBounds(lower.reshape(counts.lower.shape), upper.reshape(counts.lower.shape), is_sharp)  # type: ignore[arg-type]
 
 
@@ -159,8 +153,7 @@ def _alike(
     by_attribute = []
     for a, groups in covered.items():
         if a in codes:
-            texts = [
-                f"{a} {groups[label]}" if label in groups else "" for label in domain.hierarchy(a).labels[margin[a]]
-            ]
+            labels = domain.hierarchy(a).labels[margin[a]]
+            texts = [f"{a} {groups[label]}" if label in groups else "" for label in labels]
             by_attribute.append([texts[code] for code in codes[a].tolist()])
     return [", ".join(filter(None, texts)) for texts in zip(*by_attribute)]

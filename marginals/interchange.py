@@ -122,15 +122,13 @@ def _print_csv(frame: pd.DataFrame) -> None:
 
 def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     """Return published tables as frames, by the names of their files: a row for each cell, with its labels and `count`."""
-    frames = {}
+    frames, domain = {}, published.domain
     for table in published.everything.tables:
         codes = dict(zip(table.attributes, table.codes))
-        columns: dict[str, Any] = {
-            a: categories(published.domain, a, table.margin[a], column) for a, column in codes.items()
-        }
-        columns |= numbers(published.domain, table.margin, codes)
+        columns: dict[str, Any] = {a: categories(domain, a, table.margin[a], column) for a, column in codes.items()}
+        columns |= numbers(domain, table.margin, codes)
         name = "-".join(f"{attribute}.{level}" for attribute, level in table.margin.items())
-        frames[name] = pd.DataFrame(columns | {free_name("count", published.domain.attributes): table.counts})
+        frames[name] = pd.DataFrame(columns | {free_name("count", domain.attributes): table.counts})
     return dict(sorted(frames.items()))
 
 

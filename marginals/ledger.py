@@ -620,9 +620,7 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
     counts, codes = today.base_counts, {}
     is_known = np.ones(len(counts), dtype=bool)
     for name, hierarchy in domain.items():
-        place = {label: code for code, label in enumerate(hierarchy.labels[0])}
-        new = np.array([place.get(label, -1) for label in today.domain.hierarchy(name).labels[0]], dtype=np.int64)
-        codes[name] = new[counts.column(name, 0)]
+        codes[name] = hierarchy.codes(today.domain.hierarchy(name).labels[0], 0)[counts.column(name, 0)]
         is_known &= codes[name] >= 0
     codes = {name: column[is_known] for name, column in codes.items()}
     return ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts.counts[is_known])

@@ -323,15 +323,13 @@ class Selection(SelectedModel, Renewed):
 
         Raises InputError if the other is of other counts.
         """
-        mine, its = (
-            model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (self, other)
-        )
+        cubes = (model.collection.cube for model in (self, other))
+        mine, its = (cube.table(sum(cube.domain.attribute_masks)) for cube in cubes)
         if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
             raise InputError("the two models are of different tables, so their deviances cannot be compared")
-        edges = [{frozenset(edge): edge for edge in model.graph.edges} for model in (self, other)]
-        lacking, added = (
-            tuple(edge for pair, edge in these.items() if pair not in those) for these, those in (edges, edges[::-1])
-        )
+        edges, its_edges = ({frozenset(edge): edge for edge in model.graph.edges} for model in (self, other))
+        lacking = tuple(edge for pair, edge in edges.items() if pair not in its_edges)
+        added = tuple(edge for pair, edge in its_edges.items() if pair not in edges)
         aic, bic = self.aic - other.aic, self.bic - other.bic
         if lacking and added:
             return ModelComparison(aic, bic, False, None, None, None, None, lacking, added)

@@ -101,14 +101,10 @@ def prediction_accuracy(
         rows = named.base_counts
         rng, model = np.random.default_rng(seed), over.model
         drawn = drawn_leaves(model.domain, model.finest_levels, model.draw(rows.total, rng), rows.total, rng)
-        sampled = ContingencyTable.from_cells(
-            model.domain, dict(rows.margin), drawn, np.ones(rows.total, dtype=np.int64)
-        )
-        cells = GeneralizedCells.of(sampled)
-    learnt, from_rows = (
-        tree_accuracy(training, rows, target, np.random.default_rng(seed))
-        for training in (cells, GeneralizedCells.of(rows))
-    )
+        ones = np.ones(rows.total, dtype=np.int64)
+        cells = GeneralizedCells.of(ContingencyTable.from_cells(model.domain, rows.margin, drawn, ones))
+    trainings = (cells, GeneralizedCells.of(rows))
+    learnt, from_rows = (tree_accuracy(one, rows, target, np.random.default_rng(seed)) for one in trainings)
     commonest = float(np.bincount(rows.column(target, 0), rows.counts).max() / rows.total)
     return PredictionAccuracy(target, learnt, from_rows, commonest)
 

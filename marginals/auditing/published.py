@@ -102,7 +102,8 @@ def read_published(path: Path) -> PublishedFile:
 
 
 def _read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
-    lines = _without_notes(_without_empty_columns([[text.rstrip() for text in line] for line in texts]))
+    filled = zip(*filter(any, zip_longest(*([text.rstrip() for text in line] for line in texts), fillvalue="")))
+    lines = _without_notes([[*line] for line in filled])
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
     if begin is None or begin + 1 >= len(lines):
@@ -190,10 +191,6 @@ def _stub(column: Sequence[str]) -> _Stub:
     return _Stub(named, of_parent, (several or [""])[0])
 
 
-def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [[*line] for line in zip(*filter(any, zip_longest(*lines, fillvalue="")))]
-
-
 def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
     # Notes are single texts below the last number. The first begins like a note or is long, or an empty line is above it.
     last = max((n for n, line in enumerate(lines) if any(map(figure_in, line[1:]))), default=len(lines))
@@ -220,9 +217,8 @@ def _csv(path: Path) -> list[list[str]]:
 def _sheet(path: Path) -> list[list[str]]:
     require("python_calamine", "excel", f"{path.name} is a spreadsheet; reading it")
     with reading(path), open_regular(path) as stream:
-        sheets = [
-            [[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name).values()
-        ]
+        cells = sheets_of(stream, path.name).values()
+        sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in cells]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
     with_numbers = (
@@ -263,12 +259,8 @@ class Rounding(Enum):
         """Range of counts that are rounded to a count; any if the rounding is unknown."""
         if self is Rounding.UNKNOWN:
             return UNKNOWN
-        below, above = {
-            Rounding.NEAREST: (base // 2, base // 2),
-            Rounding.RANDOM: (base - 1, base - 1),
-            Rounding.UP: (base - 1, 0),
-            Rounding.DOWN: (0, base - 1),
-        }[self]
+        most = base // 2 if self is Rounding.NEAREST else base - 1
+        below, above = most * (self is not Rounding.DOWN), most * (self is not Rounding.UP)
         return max(rounded - below, 0), rounded + above
 
 

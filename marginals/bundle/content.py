@@ -63,9 +63,14 @@ class Verification:
     crossing: tuple[Crossing, ...] = ()
 
     @property
+    def unproven(self) -> tuple[Finding, ...]:
+        """Findings that do not hold, and are not attested: an attestation neither passes nor fails."""
+        return tuple(one for one in self.checks if not one.holds and one.verdict is not Verdict.ATTESTED)
+
+    @property
     def ok(self) -> bool:
-        """Return whether every check is proven to hold that is not attested: an attestation neither passes nor fails."""
-        return all(finding.holds for finding in self.checks if finding.verdict is not Verdict.ATTESTED)
+        """Return whether every check is proven to hold that is not attested."""
+        return not self.unproven
 
     @property
     def attested(self) -> tuple[Finding, ...]:

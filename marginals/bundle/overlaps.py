@@ -133,10 +133,7 @@ def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range
 
 def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
     """Pairs of names, one of each release, that may be of one column, those that are spelled alike first."""
-    first, second = (
-        {name: _column(content.collection, name) for name in filter(content.collection.shows, content.roles)}
-        for content in (one, other)
-    )
+    first, second = _columns(one), _columns(other)
     may_be_one = _may_be_one if one.collection.cube.total == other.collection.cube.total else _is_like
     shared = first.keys() & second.keys()
     is_named = {name for name in shared if is_one_table or may_be_one(first[name], second[name])}
@@ -155,9 +152,11 @@ def _folded(text: str) -> str:
 _Column: TypeAlias = tuple[CountedHierarchy, list[Mapping[str, int]]]
 
 
-def _column(collection: Collection, attribute: str) -> _Column:
-    counted = counted_hierarchy(collection, attribute)
-    return counted, [counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height)]
+def _columns(content: BundleContent) -> dict[str, _Column]:
+    names = filter(content.collection.shows, content.roles)
+    columns = {name: counted_hierarchy(content.collection, name) for name in names}
+    levels = {name: range(counted.finest, counted.hierarchy.height) for name, counted in columns.items()}
+    return {name: (of, [of.counts_at(level) or {} for level in levels[name]]) for name, of in columns.items()}
 
 
 def _may_be_one(one: _Column, other: _Column) -> bool:

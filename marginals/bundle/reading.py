@@ -96,9 +96,8 @@ ATTRIBUTE_KEYS: Keys = {
 
 def _check_keys(where: str, content: Mapping[str, Any], keys: Keys) -> None:
     for name, key in keys.items():
-        require_so(
-            key.takes(content.get(name)) if name in content else not key.required, f"{where}.{name} must {key.must}"
-        )
+        is_taken = key.takes(content[name]) if name in content else not key.required
+        require_so(is_taken, f"{where}.{name} must {key.must}")
 
 
 def read_bundle(folder: Path, deadline: Deadline = NEVER) -> BundleContent:

@@ -8,8 +8,6 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from checks.attacks.knowledge import Levels
 from checks.changes import CRITERION, CellDifference, Narrowing, difference, every_cell
 from checks.claims import VERIFIED, Claim, CountClaim, Register
@@ -147,15 +145,14 @@ def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHier
     return levels_of
 
 
-def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
+def recoded(
+    table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int] | Mapping[int, int]]
+) -> ContingencyTable:
     """Return the same table in another domain. `levels`: those of the domain for each level of an attribute."""
-    margin, codes = {}, {}
-    for attribute, column in zip(table.attributes, table.codes):
-        level = table.margin[attribute]
-        margin[attribute] = levels[attribute][level]
-        labels, hierarchy = table.domain.hierarchy(attribute).labels[level], domain.hierarchy(attribute)
-        places = [hierarchy.code(label, margin[attribute]) for label in labels]
-        codes[attribute] = np.array([-1 if place is None else place for place in places], dtype=np.int64)[column]
+    margin = {attribute: levels[attribute][level] for attribute, level in table.margin.items()}
+    labels = {attribute: table.domain.hierarchy(attribute).labels[level] for attribute, level in table.margin.items()}
+    places = {a: domain.hierarchy(a).codes(labels[a], level) for a, level in margin.items()}
+    codes = {attribute: places[attribute][column] for attribute, column in zip(table.attributes, table.codes)}
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)
 
 

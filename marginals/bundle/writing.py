@@ -112,12 +112,10 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         header = [f"level{level}" for level in range(hierarchy.height + 1)]
         described = {"hierarchy": {"attribute": attribute}}
         add(f"hierarchy-{attribute}", "hierarchies", [header, *hierarchy.rows()], described)
-    attributes = {
-        name: {"role": content.roles[name].value}
-        | content.codebook.entries(name)
-        | _of_labels(hierarchy, content.roles[name])
-        for name, hierarchy in content.domain.items()
-    }
+    attributes: dict[str, dict[str, Any]] = {}
+    for name, hierarchy in content.domain.items():
+        role = content.roles[name]
+        attributes[name] = {"role": role.value, **content.codebook.entries(name), **_of_labels(hierarchy, role)}
     entries: dict[str, Any] = {
         "format": FORMAT,
         "rows": content.collection.cube.total,

@@ -123,10 +123,8 @@ class Facts(ColumnTexts):
         """Return the same values, of which what was counted stays, with other facts of the column."""
         result = replace(self, **changes)
         if result.decimal == self.decimal:
-            entries = vars(self).items()
-            vars(result).update(
-                {name: fact for name, fact in entries if name in ("format", "numbers", "whole_numbers")}
-            )
+            counted = vars(self).keys() & {"format", "numbers", "whole_numbers"}
+            vars(result).update({name: vars(self)[name] for name in counted})
         return result
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
@@ -142,9 +140,8 @@ class Facts(ColumnTexts):
     def without(self, missing: Collection[str]) -> "Facts":
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
-        return (
-            self._with_rows(self.rows_of, (value for value in self.values if value not in absent)) if absent else self
-        )
+        present = (value for value in self.values if value not in absent)
+        return self._with_rows(self.rows_of, present) if absent else self
 
     def marked(self, marks: Marks) -> "Facts":
         """Count marks of this column as missing, and dates in one spelling."""
@@ -194,9 +191,8 @@ class Facts(ColumnTexts):
     @cached_property
     def values_meaning(self) -> Topic | None:
         """Topic of most values, if nobody should learn it about a person."""
-        return meaning_of_values(
-            self, [self.labels.values[value] for value in self.values if value in self.labels.values]
-        )
+        labels = self.labels.values
+        return meaning_of_values(self, [labels[value] for value in self.values if value in labels])
 
     @property
     def is_of_something(self) -> bool:
@@ -325,10 +321,9 @@ class Facts(ColumnTexts):
     @cached_property
     def groups(self) -> Attribute | None:
         """Groups of the values if they are sensitive; None if only some can be read."""
+        sensitive = Attribute(Role.SENSITIVE, values=self.labels.values)
         try:
-            return in_groups(
-                Attribute(Role.SENSITIVE, values=self.labels.values), self.values, self.counts, self.format
-            )
+            return in_groups(sensitive, self.values, self.counts, self.format)
         except InputError:
             return None
 
@@ -428,10 +423,8 @@ def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
         is_far = 0 < _TIMES_LARGER * largest <= least and least - largest > _GAP_BELOW_CODES
         if is_far and (are_many or (len(rest) >= _FEWEST_OTHERS and rows_of[codes[0]] > 1)):
             return Marks(codes, "all other numbers are no more than half of them")
-        is_heap = (
-            len(rest) >= _FEWEST_OTHERS
-            and sum(map(rows_of.__getitem__, codes)) > _TIMES_LARGER * sorted(rest)[len(rest) // 2]
-        )
+        coded, median = sum(map(rows_of.__getitem__, codes)), sorted(rest)[len(rest) // 2]
+        is_heap = len(rest) >= _FEWEST_OTHERS and coded > _TIMES_LARGER * median
         if is_far or are_many or is_heap:
             return Marks(codes, "they lie beyond all other numbers, as codes do that say why there is none", True)
     return NO_MARKS

@@ -27,14 +27,13 @@ from marginals.config.questions import (
     guess_comments,
     one_line,
     questions_of,
-    quoted,
 )
 from marginals.config.rules import Guess
 from marginals.config.vocabulary import harmless_values, meaning_of
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few, share_in_words
-from marginals.names import column_name, toml_key
+from marginals.names import column_name, quoted, toml_key
 from marginals.publishing.harmful import bounded_values, known_values
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
@@ -204,9 +203,8 @@ class InitialConfig:
     def text(self) -> str:
         """The whole config."""
         lines = [line for question in self.questions for line in comment_lines(str(question), "# - ")]
-        head = _HEAD.format(name=one_line(self.source.name)) + "".join(
-            f"{line}\n" for line in [*_ASK[: len(lines)], *lines]
-        )
+        questions = (f"{line}\n" for line in [*_ASK[: len(lines)], *lines])
+        head = "".join([_HEAD.format(name=one_line(self.source.name)), *questions])
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.target))
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), self._search()])
@@ -247,10 +245,8 @@ class InitialConfig:
             key = f'one_row = "{ONE_ROW}"'
             counted = "One row of each counts, drawn at random so that what changes with time is shown at all times"
             instead = '"first" and "last" go by the order of the table, and rows_per_person = 5 counts so many rows'
-        return (
-            f"\n{_comments(_WHOSE.format(names=names, why=person.why, counted=counted, instead=instead))}person = "
-            + (f"{quoted(person.person)}\n{key}\n")
-        )
+        whose = _comments(_WHOSE.format(names=names, why=person.why, counted=counted, instead=instead))
+        return f"\n{whose}person = {quoted(person.person)}\n{key}\n"
 
     def _column(self, name: str, guess: Guess) -> str:
         key, meanings = toml_key(name), guess.labels.values if guess.role.is_used else {}
@@ -268,9 +264,7 @@ class InitialConfig:
         lines += [description] if guess.labels.description and guess.role.is_used else []
         lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []
-        return (
-            "\n".join([*lines, *(f"{quoted(value)} = {quoted(meaning)}" for value, meaning in meanings.items())]) + "\n"
-        )
+        return "\n".join([*lines, *(f"{quoted(value)} = {quoted(text)}" for value, text in meanings.items()), ""])
 
     def _privacy(self) -> str:
         table, k = self.counted.table, self.counted.k

@@ -1,13 +1,12 @@
 """Questions of `init` to whoever knows the table, and guesses that nobody has confirmed yet."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 
 from marginals.config import UNKNOWN
-from marginals.names import column_name
+from marginals.names import column_name, quoted
 from marginals.tables.attribute import Attribute, Role
 
 _MOST_ASKED = 6  # columns of one question: of more nobody thinks of each
@@ -70,11 +69,6 @@ def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Inquir
 def one_line(text: str) -> str:
     """Put a text into one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def quoted(text: object) -> str:
-    """Spell a text, or a list of texts or numbers, as TOML does."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @dataclass(frozen=True)

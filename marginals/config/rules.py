@@ -86,11 +86,9 @@ class Rule:
 
     def guess(self, facts: Facts, match: object) -> Guess:
         """Return what it says of a column."""
-        steps = {
-            key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) for key, step in self.steps.items()
-        }
+        steps = {key: attrgetter(step) if isinstance(step, str) else step for key, step in self.steps.items()}
         reason, question = (text.format(match=match, f=facts) for text in (self.why, self.question))
-        settings = {key: step for key, step in steps.items() if step}
+        settings = {key: value for key, step in steps.items() if (value := step(facts))}
         return Guess(self.role, reason, settings, question=question, is_coarse=self.is_coarse)
 
 
@@ -218,11 +216,8 @@ def _are_diagnoses(f: Facts) -> bool:
 def _bands(f: Facts) -> str:
     if f.kind != "numbers" or (not f.whole_numbers and f.distinct <= _FEW_NUMBERS):
         return ""
-    kind = (
-        "ages"
-        if f.are_ages
-        else f"{f.distinct:,} different {'whole numbers' if f.whole_numbers else 'numbers with decimals'}"
-    )
+    numbers = "whole numbers" if f.whole_numbers else "numbers with decimals"
+    kind = "ages" if f.are_ages else f"{f.distinct:,} different {numbers}"
     return f"{kind}, in bands that hold enough rows"
 
 

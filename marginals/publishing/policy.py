@@ -227,9 +227,8 @@ class Policy(Settings):
 
     def requirements_of(self, table: Table) -> Requirements:
         """The requirements on margins of a table. Raises InputError for a distance that its values do not have."""
-        requirements = self.requirements(
-            table.sensitive, table.most_rows_of_a_person, table.counts_missing, table.harm, table
-        )
+        most = table.most_rows_of_a_person
+        requirements = self.requirements(table.sensitive, most, table.counts_missing, table.harm, table)
         for claim in requirements.diversity_claims:
             _require_distance(table, claim)
         return requirements
@@ -290,9 +289,8 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
     present = [code for code, label in enumerate(hierarchy.labels[0]) if label not in claim.left_out]
     if present:
         hierarchy = hierarchy.restricted_to(present)
-    crossed = [
-        level for level in range(hierarchy.height) if hierarchy.order_among(level, range(hierarchy.size(level))) is None
-    ]
+    every = ((level, range(hierarchy.size(level))) for level in range(hierarchy.height))
+    crossed = [level for level, codes in every if hierarchy.order_among(level, codes) is None]
     if crossed[:1] == [0]:
         raise InputError(
             f"{where} needs ordered values, and these are not all numbers, dates or bands of numbers. List them, lowest "

@@ -8,16 +8,14 @@ from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
-import numpy as np
-
 from checks.claims import AttributeClaim, Claim, MaxentDiversity, NoSmallCellCertain, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
-from checks.finding import Verdict
 from checks.requirements import Requirements
 from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.signature import SecretKey
+from marginals.bundle.together import recoded
 from marginals.bundle.writing import Entering
 from marginals.deadline import SEARCH_CLOCK, VERIFYING, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
@@ -36,7 +34,6 @@ from marginals.tables.group_names import NamedLevels
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 
@@ -134,7 +131,8 @@ def publish(
     if further is not None:
         further, published = proven_tables(further, released, choosing, progress)
     progress(VERIFYING, 0, 0)
-    if further is not None and set() < _open_claims(published) <= _OF_ALL_TABLES:
+    unproven = {finding.criterion for finding in published.verify().unproven}
+    if further is not None and unproven and unproven <= _OF_ALL_TABLES:
         further = replace(further, tables=(), left_out=(*further.left_out, *further.tables))
         published = released(())
     verify(prepared, published, search)
@@ -151,11 +149,6 @@ def publish(
 
 
 _OF_ALL_TABLES = {NoSmallCertain.criterion, NoSmallCellCertain.criterion}  # further tables can leave these open
-
-
-def _open_claims(published: BundleContent) -> set[str]:
-    checks = published.verify().checks
-    return {finding.criterion for finding in checks if not finding.holds and finding.verdict is not Verdict.ATTESTED}
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
@@ -205,15 +198,13 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     contents = [published]
     if prepared.visible is not prepared.table:
         contents.append(content(prepared, prepared.table, search.result.cliques, published.title))  # of a ledger
-    findings = [finding for checked in contents for finding in checked.verify().checks]
-    findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
-    for finding in [*findings, *search.register]:
-        if not finding.holds:
-            why = f" ({finding.note})" if finding.note else ""
-            raise NothingPublishableError(
-                f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
-                + _base_values_hint(prepared.policy, prepared.table)
-            )
+    unproven = [finding for checked in contents for finding in checked.verify().unproven]
+    for finding in [*unproven, *(finding for finding in search.register if not finding.holds)]:
+        why = f" ({finding.note})" if finding.note else ""
+        raise NothingPublishableError(
+            f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
+            + _base_values_hint(prepared.policy, prepared.table)
+        )
 
 
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
@@ -305,7 +296,9 @@ def content(
         return claim.stated_on(chosen, published.index(claim.level) if claim.level in published else 0)
 
     collection = Collection.of(marginals.cube, map(renumbered, core))
-    claims = map(at_published_level, _about_what_is_shown(prepared.requirements.claims, chosen))
+    claims = prepared.requirements.claims
+    shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
+    claims = tuple(map(at_published_level, shown_claims or claims))
     result = BundleContent(
         collection,
         table.roles,
@@ -333,11 +326,6 @@ def content(
                 "between quotes"
             )
     return result
-
-
-def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequence[Claim]:
-    shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
-    return shown_claims or claims
 
 
 def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
@@ -375,8 +363,11 @@ def releasable(
             hierarchies[name] = named[name].hierarchy.over_levels(levels[name], range(hierarchy.size(0)))
         else:
             hierarchies[name] = _counted_part(collection, name, levels[name], named.get(name))
-    domain = Domain.of(hierarchies)
-    tables = [_renumbered(table, domain, levels, named) for table in collection.tables]
+    domain, ladders = Domain.of(hierarchies), dict(collection.domain.items())
+    places: dict[str, Sequence[int] | dict[int, int]] = {name: range(of.height + 1) for name, of in ladders.items()}
+    places |= {name: {level: place for place, level in enumerate(of_name)} for name, of_name in levels.items()}
+    with_names = Domain.of(ladders | {name: naming.hierarchy for name, naming in named.items()})
+    tables = [recoded(replace(table, domain=with_names), domain, places) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
@@ -409,16 +400,3 @@ def _counted_part(collection: Collection, attribute: str, levels: list[int], nam
     paths = {path[0]: path for path in part.rows()}
     reordered = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)
     return reordered if part.order is None else reordered.ordered_by([part.labels[0][code] for code in part.order])
-
-
-def _renumbered(
-    table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]], named: Mapping[str, NamedLevels]
-) -> ContingencyTable:
-    margin, codes = {}, {}
-    for attribute, column in zip(table.attributes, table.codes):
-        old = table.margin[attribute]
-        margin[attribute] = levels[attribute].index(old) if attribute in levels else old
-        hierarchy = named[attribute].hierarchy if attribute in named else table.domain.hierarchy(attribute)
-        new = [domain.hierarchy(attribute).code(label, margin[attribute]) for label in hierarchy.labels[old]]
-        codes[attribute] = np.array([-1 if code is None else code for code in new])[column]
-    return ContingencyTable.from_cells(domain, margin, codes, table.counts)

@@ -180,9 +180,8 @@ def with_induction(
 
 def occurrence_weights(table: Table, attributes: Sequence[str]) -> Weights:
     """Return weight 1 for the base values of attributes that occur in a table, 0 for the others (TZ09 after Def. 2)."""
-    rows = {
-        a: np.bincount(table.base_counts.column(a, 0), minlength=table.domain.hierarchy(a).size(0)) for a in attributes
-    }
+    sizes = {a: table.domain.hierarchy(a).size(0) for a in attributes}
+    rows = {a: np.bincount(table.base_counts.column(a, 0), minlength=size) for a, size in sizes.items()}
     return {attribute: (counts > 0).astype(int).tolist() for attribute, counts in rows.items()}
 
 

@@ -193,16 +193,13 @@ def sweep(
     order = [dict(zip(axes, levels)) for levels in class_order(table, axes)]
     closed = _swept(table, order, criterion, k)
     nodes, counts = zip(*((_nodes(table, rows, levels), rows.counts) for levels, rows in closed))
-    return LocalRecoding.of(
-        table, GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
-    )
+    cells = GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
+    return LocalRecoding.of(table, cells)
 
 
 def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functional, k: int) -> list[_Closed]:
     rows = _diversified(table, _all_rows(table), requirement)
-    measures = [
-        _Measure.of(table, axis, requirement, rows.nodes[:, axis], table.rows) for axis in range(len(table.sensitive))
-    ]
+    measures = [_Measure.of(table, axis, requirement, nodes, table.rows) for axis, nodes in enumerate(rows.nodes.T)]
     closed: list[_Closed] = []
     for levels in order[:-1]:
         held = _retained(rows, _classes(table, levels, rows), measures, k)
@@ -367,9 +364,8 @@ def sweep_order(
     common = lcm(*(share.denominator for level_shares in shares for share in level_shares))
     retained = [[int(share * common) for share in level_shares] for level_shares in shares]
     nodes = product(*(range(len(level_shares)) for level_shares in shares))
-    return tuple(
-        sorted(
-            nodes,
-            key=lambda levels: (-sum(level_shares[level] for level_shares, level in zip(retained, levels)), levels),
-        )
-    )
+
+    def rank(levels: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        return -sum(level_shares[level] for level_shares, level in zip(retained, levels)), levels
+
+    return tuple(sorted(nodes, key=rank))

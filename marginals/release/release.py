@@ -629,9 +629,8 @@ def write_release(
     from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
 
     key = sign if sign is None or isinstance(sign, SecretKey) else secret_key(path_of(sign))
-    return replace(
-        release, _written=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
-    )
+    page = _report(release.published)
+    return replace(release, _written=write_bundle(release.published, path_of(path), page, key, entering))
 
 
 def _report(published: BundleContent) -> bytes:

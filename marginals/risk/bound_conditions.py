@@ -91,8 +91,7 @@ class _Values:
         """The labels that a table of the column has, a number spelled in one way, and the code of each row."""
         labels = [text if self._written is None else self._written.canonical(text) for text in self.texts]
         hierarchy = Hierarchy.flat(dict.fromkeys(labels))
-        place_of = {label: place for place, label in enumerate(hierarchy.labels[0])}
-        return hierarchy, np.array([*map(place_of.__getitem__, labels), -1], dtype=np.intp)[self.codes]
+        return hierarchy, np.append(hierarchy.codes(labels, 0), -1)[self.codes]
 
 
 @dataclass(frozen=True, eq=False)

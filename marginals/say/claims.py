@@ -123,9 +123,7 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
     one, many = ("row", "rows") if most is None else ("person", "people")
     counted = f", {together(sensitive)} counted like the others" if sensitive else ""
     values = f"values{counted}{',' * bool(counted)}" if claim.is_about_cells else "nonsensitive values"
-    several = (
-        f" A person has at most {most:,} rows, so as many rows are needed for each." if most not in (None, 1) else ""
-    )
+    several = "" if most in (None, 1) else f" A person has at most {most:,} rows, so as many rows are needed for each."
     return _COUNTED[claim.criterion].format(
         least=number_of(claim.k, one, many),
         few=f"{below.removeprefix('from ')} {one if claim.k == 2 else many}",
@@ -256,9 +254,8 @@ def verification_sentences(verification: "Verification", *, is_asked: bool = Fal
     yield from rule_sentences(words.worded(verification.rules))
     lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
     yield from (Sentence(LOOK, line) for line in lines)
-    yield from (
-        Sentence(WARNING, warning) for warning in (*verification.warnings, *map(crossing_line, verification.crossing))
-    )
+    warnings = (*verification.warnings, *map(crossing_line, verification.crossing))
+    yield from (Sentence(WARNING, warning) for warning in warnings)
 
 
 def crossing_line(crossing: Crossing) -> str:

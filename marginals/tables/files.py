@@ -286,11 +286,9 @@ def _paths(path: Path) -> list[Path]:
             return sorted(file for file in path.rglob("*") if _is_table(file))
         except OSError as error:  # a folder in it that nobody may read, or that goes meanwhile
             raise InputError(f"the folder {path} cannot be read: {system_reason(error)}") from None
-    if path.exists():
-        return [path]
-    return (
-        sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if any(c in str(path) for c in "*?[") else []
-    )
+    if path.exists() or not any(c in str(path) for c in "*?["):
+        return [path] if path.exists() else []
+    return sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
 
 
 @dataclass(frozen=True)
@@ -393,7 +391,7 @@ class ParquetFiles(Files):
 def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> "Iterator[pd.DataFrame]":
     import pandas as pd
 
-    with _rows_refused(path, form), form.text(path) as lines:
+    with _rows_refused(path, form), reading(path), form.text(path) as lines:
         above = csv.reader(lines, delimiter=layout.separator)
         for _ in range(layout.skipped):  # where lines end by CR, pandas would lose one behind an empty one
             next(above)
@@ -431,8 +429,7 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
 @contextmanager
 def _rows_refused(path: Path, form: FileForm) -> Iterator[None]:
     try:
-        with reading(path):
-            yield
+        yield
     except InputError as error:
         raise (broken_row(path, form) or error) from None
 

@@ -285,9 +285,8 @@ class _Namer:
             if level == self._finest:
                 name = naming.by_members(members[code], self._of_values[members[code]], self._least)
             else:
-                name = naming.of_parts(
-                    members[code], [self._names[part] for part in sorted(parts[code], key=self._place)]
-                )
+                named = [self._names[part] for part in sorted(parts[code], key=self._place)]
+                name = naming.of_parts(members[code], named)
             if name is not None:
                 group_names[code] = self._unique(name, parts[code], is_single=len(members[code]) == 1)
         for code in parts:

@@ -41,9 +41,7 @@ class Layout:
         if not filled:
             raise InputError(f"{where} cannot be read as a table; it has no line with the names of the columns")
         wanted = filled[0][0] if header is None else header
-        likely, units = likely_header(
-            [(number, row) for number, row in filled if header is None or number >= wanted] or filled
-        )
+        likely, units = likely_header([(number, row) for number, row in filled if number >= wanted] or filled)
         named = dict(lines)
         if not any(named.get(wanted, ())):
             raise InputError(

@@ -129,9 +129,8 @@ def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
     code = hierarchy.size(0) - 1
     if not code or hierarchy.labels[0][code] != MISSING:
         return False
-    return all(
-        (hierarchy.lift(0, level) == hierarchy.lift(0, level)[code]).sum() == 1 for level in range(hierarchy.height)
-    )
+    lifted = (hierarchy.lift(0, level) for level in range(hierarchy.height))
+    return all((above == above[code]).sum() == 1 for above in lifted)
 
 
 MOST_VALUES = 2_000

@@ -209,9 +209,8 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
     """Return the number of one text, with any sign between thousands, None where it is none."""
     if not _LIKE_NUMBER.fullmatch(text):
         return None
-    return next(
-        (number for number_format in formats(decimal) if (number := number_format.number(text)) is not None), None
-    )
+    numbers = (number_format.number(text) for number_format in formats(decimal))
+    return next((number for number in numbers if number is not None), None)
 
 
 def base_text(text: str, decimal: str = ".") -> str:
@@ -384,15 +383,12 @@ def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     if not days_or_times or not units:
         raise HierarchyError("dates need at least one unit and one value")
     if all(len(value) == len("2023-11-12") for value in days_or_times):
-        first, last = (
-            _edge(date.fromisoformat(days_or_times[end]), units[-1], step) for end, step in ((0, -1), (-1, 1))
-        )
+        first = _edge(date.fromisoformat(days_or_times[0]), units[-1], -1)
+        last = _edge(date.fromisoformat(days_or_times[-1]), units[-1], 1)
         if (days := (last - first).days) < _MOST_DAYS:
             days_or_times = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
-    return Hierarchy.from_rows(
-        (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED)
-        for value in days_or_times
-    )
+    days_of = {value: date.fromisoformat(value[:10]) for value in days_or_times}
+    return Hierarchy.from_rows((value, *(_label(day, u) for u in units), SUPPRESSED) for value, day in days_of.items())
 
 
 def _label(day: date, unit: str) -> str:

@@ -294,9 +294,8 @@ class ConfigFile:
         change(document)
         before, mine, now = map(dict, map(flat, (tomllib.loads(base), document.unwrap(), self.plain)))
         edited = {key: mine.get(key) for key in {**before, **mine} if before.get(key) != mine.get(key)}
-        both = {
-            key: (mine.get(key), now.get(key)) for key in edited if now.get(key) not in (before.get(key), mine.get(key))
-        }
+        values = {key: (value, now.get(key)) for key, value in edited.items()}
+        both = {key: pair for key, pair in values.items() if pair[1] not in (before.get(key), pair[0])}
         if both:
             raise OlderVersionError({": ".join(key[1:]): values for key, values in both.items()})
 

@@ -131,9 +131,7 @@ def _columns(config: Config) -> dict[str, ColumnCounts]:
             continue
         facts = replace(facts, decimal=source.decimal).without(source.missing)
         kind = "texts" if facts.numbers is None else "numbers"
-        often = sorted(
-            (-count, value) for value, count in zip(facts.values, facts.counts.tolist()) if count >= facts.rare
-        )
+        often = sorted((-count, value) for value, count in facts.rows_of.items() if count >= facts.rare)
         few = [words.word(name, value) for _, value in often] if facts.distinct <= _FEW_VALUES else []
         counts[name] = ColumnCounts(facts.missing, facts.distinct, facts.uncommon, kind, tuple(few))
     return counts
