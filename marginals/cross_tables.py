@@ -139,11 +139,9 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
             hierarchy = model.domain.hierarchy(attribute)
             parents = hierarchy.lift(level, level_shown)
             several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
-            covered[attribute] = {
-                label: hierarchy.labels[level_shown][parent]
-                for label, parent in zip(hierarchy.labels[level], parents.tolist())
-                if several[parent]
-            }
+            groups = hierarchy.labels[level_shown]
+            above = zip(hierarchy.labels[level], parents.tolist())
+            covered[attribute] = {label: groups[parent] for label, parent in above if several[parent]}
     return covered
 
 

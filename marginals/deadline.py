@@ -62,9 +62,8 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
     the time if the work has caught it. If an engine turns it into another error, it is turned back. Nothing is stopped
     without seconds, beyond what a timer counts, in another thread, or on Windows, which has no such timer.
     """
-    if seconds is None or seconds > threading.TIMEOUT_MAX or not hasattr(signal, "setitimer"):
-        return work()
-    if threading.current_thread() is not threading.main_thread():
+    has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or seconds > threading.TIMEOUT_MAX or not has_timer:
         return work()
 
     is_over = False

@@ -64,7 +64,7 @@ def wants_traceback(arguments: Sequence[str]) -> bool:
 def unforeseen(error: BaseException) -> str:
     """Sentence about an error that nobody foresaw: what it is and where, never its own words, which may be of data."""
     if isinstance(error, ImportError):  # its words are about an installation
-        return _one_line(str(error))
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(error)[:1000])
     where = f" in {place}" if (place := _place(error.__traceback__)) else ""
     return (
         f"internal error ({type(error).__name__}{where}): nothing was decided; the same command with {TRACEBACK} says "
@@ -81,10 +81,6 @@ def _place(traceback: TracebackType | None) -> str:
             place = f"{file.relative_to(home).as_posix()}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:1000])
 
 
 def _last_words(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -184,13 +180,8 @@ def _stream(stream: Any, number: int) -> Any:
     else:
         return stream
     written = _Stream(number)
-    return io.TextIOWrapper(
-        written,
-        encoding,
-        errors="backslashreplace",
-        newline=None,
-        line_buffering=lines or number == 2 or written.isatty(),
-    )
+    lines = lines or number == 2 or written.isatty()
+    return io.TextIOWrapper(written, encoding, errors="backslashreplace", line_buffering=lines)
 
 
 def _number(stream: Any) -> int | None:

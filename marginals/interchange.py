@@ -144,10 +144,9 @@ def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "d
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
     connection = duckdb.connect(str(database))
-    frames = published_frames(published) | {
-        f"levels of {name}": pd.DataFrame(hierarchy.rows()).add_prefix("level")
-        for name, hierarchy in published.domain.items()
-    }
+    frames = published_frames(published)
+    for name, hierarchy in published.domain.items():
+        frames[f"levels of {name}"] = pd.DataFrame(hierarchy.rows()).add_prefix("level")
     for name, frame in frames.items():
         texts = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="number"), str))
         connection.register("published", texts)

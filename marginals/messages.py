@@ -61,11 +61,8 @@ def did_you_mean(text: str, names: Sequence[str]) -> str:
 
     from models.tables.hierarchy import SUPPRESSED  # loaded here: NumPy comes with it
 
-    close = (
-        [k for k in names if k.rstrip(SUPPRESSED) == text]
-        or get_close_matches(text, names)
-        or [k for k in names if k.lower() == text.lower()]
-    )
+    similar = get_close_matches(text, names) or [k for k in names if k.lower() == text.lower()]
+    close = [k for k in names if k.rstrip(SUPPRESSED) == text] or similar
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

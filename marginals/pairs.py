@@ -79,13 +79,10 @@ def pairs_shown(collection: Collection) -> PairsShown:
     part = {name: {name} for name in domain.attributes}
     for a, b in (pair for pair, basis in bases.items() if basis):
         part |= dict.fromkeys(part[a] | part[b], part[a] | part[b])
-    pairs = tuple(
-        ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
-        if pair in bases
-        else ShownPair(pair, kind)
-        for pair, kind in kinds.items()
-    )
-    return PairsShown(domain.attributes, pairs, numbers)
+    pairs = {pair: ShownPair(pair, kind) for pair, kind in kinds.items()}
+    for (a, b), basis in bases.items():
+        pairs[a, b] = ShownPair((a, b), kinds[a, b], _in_words(basis, (a, b), domain), part[a] == part[b])
+    return PairsShown(domain.attributes, tuple(pairs.values()), numbers)
 
 
 def _in_words(basis: Basis, pair: tuple[str, str], domain: Domain) -> str:

@@ -456,12 +456,9 @@ def select(
     require(parameters, str, "parameters", '"nominal" or "adjusted"')
     rows = _noted(counted(data, counts))
     domain = rows.counts.domain
-    limits = Limits(
-        _groups(required, "required", domain),
-        _groups(forbidden, "forbidden", domain),
-        max_attributes,
-        Unconstrained() if constraint is None else partial(_on_names, constraint, domain),
-    )
+    allows = Unconstrained() if constraint is None else partial(_on_names, constraint, domain)
+    together, apart = _groups(required, "required", domain), _groups(forbidden, "forbidden", domain)
+    limits = Limits(together, apart, max_attributes, allows)
     search = partial(selected, criterion=criterion, strategy=strategy, limits=limits, parameters=parameters, seed=seed)
     return _selection(rows, partial(_in_time, search, time_limit))
 

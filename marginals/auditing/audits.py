@@ -287,12 +287,9 @@ def audit(
     else:
         used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
         paths = [file.path for file in read_all(tables)]
-    used = replace(
-        used,
-        small=used.small if small is None else small,
-        protection=used.protection if protection is None else protection,
-        sensitive=tuple(elements_of(sensitive, "sensitive", "names of attributes", str)) or used.sensitive,
-    )
+    names = tuple(elements_of(sensitive, "sensitive", "names of attributes", str)) or None
+    changes: dict[str, Any] = {"small": small, "protection": protection, "sensitive": names}
+    used = replace(used, **{key: value for key, value in changes.items() if value is not None})
     require_whole_number(used.small, "small", 1)
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()

@@ -411,10 +411,8 @@ def _table(
         ranges[key] = both
     unlisted = 0
     if table.complete:
-        every = [
-            _all_values(members_by_label.values(), classifications[name])
-            for name, members_by_label in zip(table.every_attribute, sets)
-        ]
+        of_each = zip(table.every_attribute, sets)
+        every = [_all_values(members.values(), classifications[name]) for name, members in of_each]
         if prod(map(len, every)) > MOST_UNLISTED:
             raise InputError(f"{path.name} has too many cells that it does not list for the key complete")
         for key in product(*every):

@@ -224,10 +224,7 @@ class BundleContent:
                 criteria.setdefault(claim.about, []).append(claim.class_diversity)
         people = self.most_rows_of_a_person or 1
         try:
-            results = (
-                harmful_values(self.collection, a, diversities, people, self.deadline)
-                for a, diversities in criteria.items()
-            )
+            results = (harmful_values(self.collection, a, of, people, self.deadline) for a, of in criteria.items())
             return {values.sensitive: values for values in results if values is not None}
         except TimeOverError:
             return {}

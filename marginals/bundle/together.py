@@ -175,10 +175,7 @@ def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Ta
     if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
         raise other
     truth = _named_as(published, truth)
-    hierarchies = {
-        name: CountedHierarchy(hierarchy, 0, value_counts(truth.cube, name, 0))
-        for name, hierarchy in truth.domain.items()
-    }
+    hierarchies = {name: CountedHierarchy(h, 0, value_counts(truth.cube, name, 0)) for name, h in truth.domain.items()}
     try:
         collection = _in_common(everything, hierarchies)
         levels = _common_levels(everything, hierarchies)
@@ -296,14 +293,10 @@ def _one_table(bundles: Bundles) -> OneTable | None:
 
 
 def _generalized_alike(bundles: Bundles) -> Bundles:
-    """Bundles without the attributes that two of them generalize differently."""
-    apart = {
-        name
-        for (_, one), (_, other) in combinations(bundles, 2)
-        for name in one.domain.attributes
-        if name in other.domain.attributes
-        and _merged(counted_hierarchy(one.collection, name), counted_hierarchy(other.collection, name)) is None
-    }
+    """Two bundles without the attributes that they generalize differently."""
+    one, other = (content.collection for _, content in bundles)
+    shared = [name for name in one.domain.attributes if name in other.domain.attributes]
+    apart = {name for name in shared if _merged(counted_hierarchy(one, name), counted_hierarchy(other, name)) is None}
 
     def alike(table: ContingencyTable) -> ContingencyTable:
         return table.rolled_up({name: level for name, level in table.margin.items() if name not in apart})

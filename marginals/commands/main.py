@@ -10,6 +10,7 @@ import atexit
 import errno
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -142,7 +143,7 @@ def _failed(error: BaseException, arguments: Sequence[str], ending: Ending) -> i
     status, text, key = UNUSABLE, str(error), getattr(error, "key", "")
     usage: click.ClickException | None = None
     if ending.number is not None or isinstance(error, KeyboardInterrupt):
-        status, text = ending.exit_status, INTERRUPTION
+        status, text = 128 + (ending.number or signal.SIGINT), INTERRUPTION
     elif isinstance(error, click.exceptions.Exit):
         return error.exit_code
     elif isinstance(error, LostOutputError):

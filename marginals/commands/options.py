@@ -246,11 +246,6 @@ class Ending:
 
     number: int | None = None
 
-    @property
-    def exit_status(self) -> int:
-        """The status that shells give a program that a signal ended; of Ctrl-C if none is known."""
-        return 128 + (signal.SIGINT if self.number is None else self.number)
-
     def heed(self) -> None:
         """Raise EndingError if a signal's exception was dropped by a callback or code in C, as numpy's import does."""
         if self.number is not None and threading.current_thread() is threading.main_thread():

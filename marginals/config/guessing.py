@@ -45,19 +45,14 @@ def guessed_table(table: DescribedTable, chosen: Choices) -> GuessedTable:
         keys = keys_among(table.frame, guesses, table.missing)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
-    guesses |= {
-        name: Guess(Role.IDENTIFIER, f"{several} that differ in {column_name(sex)}")
-        for name, sex in shared.items()
-        if name not in chosen.roles
-    }
+    differing = {name: f"{several} that differ in {column_name(sex)}" for name, sex in shared.items()}
+    identifiers = {name: Guess(Role.IDENTIFIER, why) for name, why in differing.items()}
+    for columns, why in table.questions.items():
+        question = str(Inquiry(columns, why, Role.IDENTIFIER)).removesuffix(".")
+        in_doubt = Guess(Role.IDENTIFIER, "it may say whose row it is", question=question)
+        identifiers |= dict.fromkeys(columns, in_doubt)
+    guesses |= {name: identifier for name, identifier in identifiers.items() if name not in chosen.roles}
     person = next((key for key in keys if key.columns[0] not in shared), None)
-    questions = (Inquiry(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
-    guesses |= {
-        name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
-        for question in questions
-        for name in question.columns
-        if name not in chosen.roles
-    }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
     few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_REASONS] if guessed.lacking else []
     codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
@@ -136,11 +131,7 @@ def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, 
     sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    read = ("missing", "marks")
-    plain = {
-        name: Attribute(guess.role, **{key: guess.settings[key] for key in read if key in guess.settings})
-        for name, guess in guessed.used.items()
-    }
+    plain = {name: Attribute(guess.role, **guess.missing_settings) for name, guess in guessed.used.items()}
     return part.frame, plain | sensitive
 
 

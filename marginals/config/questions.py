@@ -45,10 +45,7 @@ class Inquiry:
                 f"{columns}: is one of these, whose names say nothing that this program knows, something that nobody should "
                 "learn about a person? Until you say yes: quasi-identifiers."
             )
-        taken = {
-            Role.SENSITIVE: "Until you say no: sensitive",
-            Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
-        }[self.role]
+        taken = f"Until you say {'no' if self.role is Role.SENSITIVE else 'yes'}: {self.role.value}"
         return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 

@@ -47,6 +47,11 @@ class Guess:
         return "missing" in self.settings
 
     @property
+    def missing_settings(self) -> dict[str, Any]:
+        """The settings that say what is missing, and whether that counts."""
+        return {key: self.settings[key] for key in ("missing", "marks") if key in self.settings}
+
+    @property
     def is_open(self) -> bool:
         """True if nothing is known of it, so that others may know it."""
         return self.is_unknown and self.role is Role.QUASI_IDENTIFIER

@@ -215,10 +215,8 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
         if not suppressed.total or suppressed.total > spare:
             return not suppressed.total
         return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
-    demands = (
-        (requirements.class_size, nonsensitive_part(cube.domain, mask, requirements.sensitive)),
-        (requirements.cell_size, mask),
-    )
+    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    demands = ((requirements.class_size, public), (requirements.cell_size, mask))
     if any(least is not None and cube.counts(part).min(initial=least) < least for least, part in demands):
         return False
     return not requirements.diversity_claims or not any(

@@ -162,10 +162,8 @@ class LocalRecoding:
         """Return one row a cell: the published labels, in the domain's order, and `count`."""
         import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
-        columns: dict[str, Any] = {
-            attribute: np.array(self._taxonomy(attribute).labels, dtype=object)[self._column(attribute)]
-            for attribute in self.domain.attributes
-        }
+        labels = {name: np.array(self._taxonomy(name).labels, dtype=object) for name in self.domain.attributes}
+        columns: dict[str, Any] = {name: texts[self._column(name)] for name, texts in labels.items()}
         return pd.DataFrame({**columns, COUNT: self.cells.counts})
 
 

@@ -357,10 +357,8 @@ def sweep_order(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
 ) -> tuple[tuple[int, ...], ...]:
     """Combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
-    shares = [
-        [level_information(hierarchy, level, level_shares) for level in range(hierarchy.height + 1)]
-        for hierarchy, level_shares in zip(hierarchies, weights or [None] * len(hierarchies))
-    ]
+    of_each = zip(hierarchies, weights or [None] * len(hierarchies))
+    shares = [[level_information(of, level, by) for level in range(of.height + 1)] for of, by in of_each]
     common = lcm(*(share.denominator for level_shares in shares for share in level_shares))
     retained = [[int(share * common) for share in level_shares] for level_shares in shares]
     nodes = product(*(range(len(level_shares)) for level_shares in shares))

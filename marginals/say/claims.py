@@ -153,10 +153,8 @@ def harm_tables(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD
 
 
 def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
-    overall, largest, bound = (
-        "" if share is None else f"{100 * share:.4g} percent"
-        for share in (surest.overall, surest.largest, surest.bound)
-    )
+    shares = (surest.overall, surest.largest, surest.bound)
+    overall, largest, bound = ("" if share is None else f"{100 * share:.4g} percent" for share in shares)
     cell = {name: words.word(name, label) for name, label in surest.cell.items()}
     group = _plain(cell) if largest else "not examined"
     return {"values": values, "overall": overall, "largest": largest, "bound": bound or "none", "group": group}

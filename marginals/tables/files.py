@@ -61,10 +61,8 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
     if path.suffix.lower() not in STATISTICS:
         return {}
     _, about = _read_statistics(path, metadataonly=True)
-    return {
-        column: ColumnLabels(_one_line(about.column_names_to_labels.get(column)), _value_labels(about, column))
-        for column in about.column_names
-    }
+    texts = {column: _one_line(about.column_names_to_labels.get(column)) for column in about.column_names}
+    return {column: ColumnLabels(text, _value_labels(about, column)) for column, text in texts.items()}
 
 
 @dataclass(frozen=True)

@@ -250,11 +250,9 @@ class _Namer:
             return NamedLevels(ladder, tuple(range(ladder.size(finest))), {})
         if finest <= self._naming.start:
             missing = None if self._naming.missing is None else MISSING
-            self._names = {
-                code: GroupName(has_missing=True) if label == missing else GroupName((label,))
-                for code, label in enumerate(ladder.labels[finest])
-            }
-            self._meanings = {label: frozenset([code]) for code, label in enumerate(ladder.labels[finest])}
+            for code, label in enumerate(ladder.labels[finest]):
+                self._names[code] = GroupName(has_missing=True) if label == missing else GroupName((label,))
+                self._meanings[label] = frozenset([code])
         for level in range(max(finest, self._naming.start + 1), ladder.height):
             labels[level] = tuple(self._of_level(level))
         order = sorted(self._names, key=self._place)
@@ -353,11 +351,8 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
     if missing is not None and missing != len(labels):
         return None  # the hierarchy has a place for it
     if attribute.has_decimals and attribute.intervals:
-        return Scale(
-            np.arange(len(labels)),
-            [(low, high) for low, _, high in (label.partition("-<") for label in labels)],
-            DECIMALS,
-        )
+        ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
+        return Scale(np.arange(len(labels)), ends, DECIMALS)
     if attribute.dates:
         return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
     if attribute.order:

@@ -170,11 +170,8 @@ def releases_in(project: Project) -> list[str]:
     """Return the releases in the folder of a project by name, the latest first."""
     if project.release is not None:
         return [project.release.name]
-    folders = [
-        path
-        for path in project.folder.iterdir()
-        if path.is_dir() and not path.name.startswith(".") and not path.is_symlink() and holds_bundle(path)
-    ]
+    visible = (path for path in project.folder.iterdir() if not path.name.startswith(".") and not path.is_symlink())
+    folders = filter(holds_bundle, visible)
     return [path.name for path in sorted(folders, key=lambda path: (-path.stat().st_mtime, path.name))]
 
 

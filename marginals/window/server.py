@@ -73,11 +73,9 @@ class Application:
             ("POST", "/jobs/<int:number>/stop", _stop_job),
             ("POST", "/stop", _stop),
         )
-        self._map = Map(
-            [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*fixed_routes, *ROUTES)],
-            strict_slashes=False,
-            merge_slashes=False,
-        )
+        routes = (*fixed_routes, *ROUTES)
+        rules = [Rule(path, methods=[method], endpoint=answer) for method, path, answer in routes]
+        self._map = Map(rules, strict_slashes=False, merge_slashes=False)
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """Answer a request by WSGI."""
