@@ -141,9 +141,8 @@ def _doubts(
     attributes: Mapping[str, AttributeSpec],
 ) -> Iterator[NotExamined]:
     counts = columns_of_counts(file, table)
-    is_withheld = [
-        any(row[file.header.index(name)] in codes for name, codes in table.withheld.items()) for row in file.rows
-    ]
+    hiding = [(file.header.index(name), codes) for name, codes in table.withheld.items()]
+    is_withheld = [any(row[column] in codes for column, codes in hiding) for row in file.rows]
     numbers = [count_in(row[counts[0]], file.decimal) for row in file.rows]
     is_open = [hidden or count is None for hidden, count in zip(is_withheld, numbers)]
     for name, reason in table.why_ignored.items():
@@ -171,8 +170,7 @@ def _doubts(
             if label not in settled or label in reading.groups:
                 yield _doubt(file, "label", label, f"what {label!r} of {name!r} is, since {reason}")
     if file.indented:
-        what = f"which rows are parts of others; {file.indented!r} is indented"
-        yield _doubt(file, "indented", file.indented, what)
+        yield _doubt(file, "indented", file.indented, f"which rows are parts of others; {file.indented!r} is indented")
     if table.rounding is Rounding.UNKNOWN:
         yield _doubt(file, "rounding", "", f"how its counts are rounded, all multiples of {table.base}")
     has_sums = any(attributes[name].totals or reading.groups for name, reading in readings.items())
@@ -586,9 +584,8 @@ def _withheld(
 def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
     # Texts that withhold a count, and whether that is certain; if not, all that may.
     texts = dict.fromkeys(column.texts)
-    hidden, printed = (
-        {text for text, is_so in zip(column.texts, is_hidden) if is_so is wanted} for wanted in (True, False)
-    )
+    hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
+    printed = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
     readings = _readings(column, _CODES) or _readings(column, _FLAGS)
     readings = {codes for codes in readings if hidden <= codes}
     if not readings and hidden and not hidden & printed:

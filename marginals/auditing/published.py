@@ -221,10 +221,8 @@ def _sheet(path: Path) -> list[list[str]]:
         sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in cells]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
-    with_numbers = (
-        lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
-    )
-    return next(with_numbers, sheets[0])
+    rows = ([any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines] for lines in sheets)
+    return next((lines for lines, have_numbers in zip(sheets, rows) if sum(have_numbers) > 1), sheets[0])
 
 
 def quoted(values: Sequence[str]) -> str:

@@ -164,9 +164,7 @@ def _may_be_one(one: _Column, other: _Column) -> bool:
     if len(levels[0]) < 2 or len(twin_levels[0]) < 2:
         return False
     sizes, twin_sizes = ([sorted(counts.values()) for counts in column] for column in (levels, twin_levels))
-    if any(
-        column[0] in others and _is_rare(column[0]) for column, others in ((sizes, twin_sizes), (twin_sizes, sizes))
-    ):
+    if (sizes[0] in twin_sizes and _is_rare(sizes[0])) or (twin_sizes[0] in sizes and _is_rare(twin_sizes[0])):
         return True
     if any(counts in twin_levels and len(_words(counts)) > 1 for counts in levels):
         return True

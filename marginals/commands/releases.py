@@ -394,10 +394,10 @@ def _write_report(verification: "Verification", folder: Path, path: Path, deadli
 def _verified_table(
     files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
 ) -> "Verification":
-    from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
+    from marginals.publishing.policy import leaving_out_missing
     from marginals.release.verification import asked_claims
-    from marginals.tables.attribute import MISSING, Role
+    from marginals.tables.attribute import Role
 
     if len(files) > 1 or rules or key is not None:
         raise InputError("with --config one table is checked, without --rule and --key")
@@ -409,11 +409,7 @@ def _verified_table(
     harm = {name: attributes[name].harm for name in sensitive}
     most = people if isinstance(people, int) else None
     demanded = configured.policy.requirements(sensitive, most, missing, harm).claims
-    claims = asked_claims(checks, sensitive) if checks else demanded
-    claims = [
-        claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
-        for claim in claims
-    ]
+    claims = [leaving_out_missing(claim, missing) for claim in asked_claims(checks, sensitive)] if checks else demanded
     return Verification(marginals.recoding.verify_recoded(files[0], attributes, claims))
 
 

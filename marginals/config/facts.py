@@ -382,9 +382,7 @@ def marks_of(column: ColumnTexts, labels: Mapping[str, str]) -> Marks:
         return NO_MARKS
     numbers = {text: number for text in column.values if (number := written.number(text)) is not None}
     words = tuple(text for text in column.values if text not in numbers)
-    if words and (
-        len(words) > _MOST_WORDS_AMONG_NUMBERS or 10 * len(words) > len(numbers) or any(map(has_digit, words))
-    ):
+    if len(words) > _MOST_WORDS_AMONG_NUMBERS or 10 * len(words) > len(numbers) or any(map(has_digit, words)):
         return NO_MARKS
     of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
     if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):

@@ -295,19 +295,11 @@ class InitialConfig:
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
                 f"alone = {_list(single)}\n"
             )
-        belong = [
-            pair
-            for pair in self.guessed.belong
-            if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
-        ]
+        open_names = self.guessed.of_role(Role.QUASI_IDENTIFIER)
+        belong = [pair for pair in self.guessed.belong if pair[1] in used and pair[0] in open_names]
         outcomes, together, chosen = self._outcomes, self._together, self.guessed.chosen
-        of_outcomes = (
-            (outcome, name)
-            for place, outcome in enumerate(outcomes)
-            if outcome in together
-            for name in together
-            if name not in outcomes[: place + 1]
-        )
+        studied = [(outcome, {*outcomes[: place + 1]}) for place, outcome in enumerate(outcomes) if outcome in together]
+        of_outcomes = [(outcome, name) for outcome, before in studied for name in together if name not in before]
         named = {*chosen.outcomes}
         wishes = {frozenset(pair): self._wanted(pair, AS_THE_REST) for pair in belong}
         for pair in of_outcomes:

@@ -75,10 +75,6 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
         guessed = guessed.changed({emptiest: guessed.guesses[emptiest].counting_missing(why)})
 
 
-def _attribute(guessed: Guess) -> Attribute:
-    return Attribute(guessed.role, **guessed.settings)
-
-
 # What publishing will count, and what can be demanded of it.
 
 
@@ -119,31 +115,30 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         )
         if not guessed.used:
             raise guessed.nothing_published
-    attributes = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.QUASI_IDENTIFIER)}
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    impossible = _impossible(guessed, attributes)
-    return guessed, replace(counted, complete=len(part.frame), impossible=impossible)
+    return guessed, replace(counted, complete=len(part.frame), impossible=_impossible(guessed))
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
     """The sensitive columns; all, where people have several rows, as all tell which of them count."""
-    sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
+    names = guessed.of_role(Role.SENSITIVE)
+    sensitive = {name: Attribute(Role.SENSITIVE, **guessed.guesses[name].settings) for name in names}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
     plain = {name: Attribute(guess.role, **guess.missing_settings) for name, guess in guessed.used.items()}
     return part.frame, plain | sensitive
 
 
-def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> tuple[Mapping[str, str], ...]:
-    """Pairs of values of quasi-identifiers that no row has, those of most rows expected first. attributes: as read."""
+def _impossible(guessed: GuessedTable) -> tuple[Mapping[str, str], ...]:
+    """Pairs of values of quasi-identifiers that no row has, those of most rows expected first."""
     part, rows = guessed.table, guessed.complete_rows
     columns: dict[str, tuple[CodeArray, list[str]]] = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
         if part.columns[name].distinct > _MOST_VALUES_OF_PAIRS:
             continue
         codes, texts_found = factorized(rows[name], part.no_values(name))
-        texts, attribute = list(map(str, texts_found)), attributes[name]
+        texts, attribute = [*map(str, texts_found)], Attribute(Role.QUASI_IDENTIFIER, **guessed.guesses[name].settings)
         numbers = attribute.numbers(texts, part.decimal)
         if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
             columns[name] = codes.astype(np.intp), texts  # so that a release has these labels, too

@@ -154,9 +154,8 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
     look_counted = is_uneven or f.rows >= _ROWS_OF_A_KEY * f.distinct or (first and f.words_in_order[-1].endswith("s"))
     are_counts = says_how_many and (look_counted or "0" in f.values)
     is_of_files = f.says("files") and f.says("file_numbers") and f.rows <= _ROWS_OF_A_KEY * f.distinct
-    numbering = (
-        f.says("numbering") or other_numbered(f.name) or (f.says("files", "file_numbers") if is_of_files else "")
-    )
+    of_files = f.says("files", "file_numbers") if is_of_files else ""
+    numbering = f.says("numbering") or other_numbered(f.name) or of_files
     is_key = numbering and _repeat_like_keys(f) and (is_of_files or not (f.says("categories") or are_counts))
     return (numbering, f.rows / f.distinct) if is_key else None
 
@@ -363,13 +362,7 @@ SENSITIVE_STEPS = (
     _sensitive(
         _groups,
         "{match}",
-        {
-            "intervals": "groups.intervals",
-            "dates": "groups.dates",
-            "start": "groups.start",
-            "apart": "groups.apart",
-            **_FITTED,
-        },
+        {**{key: f"groups.{key}" for key in ("intervals", "dates", "start", "apart")}, **_FITTED},
         condition="more than ten numbers or dates",
     ),
     _ignored(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from checks.claims import LEAST_DEMAND, MOST_ROWS, MaxentDiversity, is_number_of_rows, why_no_demand
+from checks.claims import LEAST_DEMAND, MOST_ROWS, Claim, MaxentDiversity, is_number_of_rows, why_no_demand
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
@@ -248,10 +248,8 @@ class Policy(Settings):
         which replace those of presets. table: gives the shares of values.
         """
         k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
-        demanded = tuple(
-            claim.leaving_out(MISSING) if claim.sensitive in counts_missing else claim
-            for claim in about_harm(self.diversities(sensitive), harm, table)
-        )
+        about = about_harm(self.diversities(sensitive), harm, table)
+        demanded = tuple(c.leaving_out(MISSING) if c.sensitive in counts_missing else c for c in about)
         return Requirements(
             sensitive,
             k_link,
@@ -266,6 +264,11 @@ class Policy(Settings):
             min_published_cell=self.min_published_cell,
             no_small_cell_certain=None if self.further is None else self.min_published_cell,
         )
+
+
+def leaving_out_missing(claim: Claim, names: AnyCollection[str]) -> Claim:
+    """Leave "missing" out of what a diversity counts, if it is about one of these attributes."""
+    return claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.sensitive in names else claim
 
 
 def require_table(table: object, policy: object) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, NoSmallCellCertain, NoSmallCertain, Register
+from checks.claims import AttributeClaim, Claim, NoSmallCellCertain, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
 from checks.requirements import Requirements
 from marginals.arguments import require, require_function
@@ -24,12 +24,11 @@ from marginals.published_values import Part
 from marginals.publishing.dependent import could_be_shown, require_independent
 from marginals.publishing.further import chosen_tables, proven_tables, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, leaving_out_missing, require_table
 from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
-from marginals.tables.attribute import MISSING
 from marginals.tables.group_names import NamedLevels
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -284,11 +283,6 @@ def content(
         margin = table.domain.margin(mask)
         return marginals.domain.mask({a: levels[a].index(at) if a in levels else at for a, at in margin.items()})
 
-    def leaving_out_missing(claim: Claim) -> Claim:
-        if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
-            return claim.leaving_out(MISSING)
-        return claim
-
     def at_published_level(claim: Claim) -> Claim:
         if not isinstance(claim, AttributeClaim) or claim.about not in levels:
             return claim
@@ -309,7 +303,7 @@ def content(
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(
             rule.applied(tuple(filter(chosen.shows, table.sensitive)))
-            .stating(leaving_out_missing)
+            .stating(lambda claim: leaving_out_missing(claim, table.counts_missing))
             .stating(at_published_level)
             for rule in prepared.policy.named_rules
         ),

@@ -107,10 +107,8 @@ class GroupNaming:
             return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
             scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
-        if attribute.has_public_labels:
-            return cls(name, hierarchy, start, missing, scale, "public")
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
-        return cls(name, hierarchy, start, missing, scale, listing)
+        return cls(name, hierarchy, start, missing, scale, "public" if attribute.has_public_labels else listing)
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
         """Return the names of a ladder whose base values have these counts. least: rows below which none may follow."""
@@ -147,7 +145,6 @@ class GroupNaming:
         return GroupName(texts, has_missing=has_missing, occurring=occurring_count)
 
     def _members_listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
-        occurs = self.listing == "occurring"
         between_cuts = self.scale is not None and self.scale.wording is DECIMALS and not self.scale.is_gapless
         if len(rest) == 1 and not between_cuts:
             return rest.tolist(), 1
@@ -159,7 +156,7 @@ class GroupNaming:
         if len(rest) + has_missing > _LISTED:
             return None, 0
         order = rest if self.scale is None else rest[np.argsort(self._places[rest])]
-        return order.tolist(), len(rest) if occurs else 0
+        return order.tolist(), len(rest) if self.listing == "occurring" else 0
 
     @property
     def _is_stretched(self) -> bool:
@@ -346,10 +343,8 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
     if start >= hierarchy.height:
         return None  # nothing but missing values
     labels = [label for value, label in enumerate(hierarchy.labels[start]) if value != missing]
-    if not labels:
-        return None
-    if missing is not None and missing != len(labels):
-        return None  # the hierarchy has a place for it
+    if not labels or (missing is not None and missing != len(labels)):
+        return None  # the hierarchy has a place for what is missing
     if attribute.has_decimals and attribute.intervals:
         ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
         return Scale(np.arange(len(labels)), ends, DECIMALS)

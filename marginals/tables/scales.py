@@ -159,9 +159,8 @@ def known_order(values: Iterable[str]) -> list[str] | None:
     kind, placed = _placed(texts)
     if placed is None or (kind is _of_bands and placed[-1][0][0] == _INFINITY):
         return None
-    are_apart = all(
-        low < high and (kind is not _of_bands or low[1] <= high[0]) for (low, _), (high, _) in pairwise(placed)
-    )
+    neighbours = pairwise(place for place, _ in placed)
+    are_apart = all(low < high and (kind is not _of_bands or low[1] <= high[0]) for low, high in neighbours)
     return [text for _, text in placed] if are_apart else None
 
 

@@ -24,11 +24,10 @@ CATEGORIES = 11  # as the answers from 0 to 10: most values that are published o
 _BANDS = 12  # about so many hold nine tenths of the rows
 _SPIKE = 0.05  # least share of the rows of a number that is a group by itself
 _OF_ITS_BAND = 2  # least ratio of its rows to all others of its band
-_MUCH, _MOST_UNITS = 3, 120
-"""Limits beyond which the bands or units of a fitted ladder are replaced by others.
 
-They are the ratio of the chosen width to that of the attribute, and the units between the first and the last date. The
-same table some months later has the same bands."""
+# Limits beyond which the bands or units of a fitted ladder are replaced by others: the ratio of the chosen width to that of
+# the attribute, and the units between the first and the last date. The same table some months later has the same bands.
+_MUCH, _MOST_UNITS = 3, 120
 
 _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
