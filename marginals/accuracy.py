@@ -276,11 +276,11 @@ class _Comparing:
             return
         cells = prod(self.cube.domain.hierarchy(name).size(0) for name in names)
         with suppress(TooManyCellsError):
+            data = self.cube.table(mask)
             if len(names) == 2 and cells <= min(_CELLS, _ALL_CELLS - self.cells):
                 self.cells += cells
-                self._add_pair((names[0], names[1]), self.cube.table(mask).dense())
+                self._add_pair((names[0], names[1]), data.dense())
             else:
-                data = self.cube.table(mask)
                 self.errors[names] = {name: total_variation(data, model) for name, model in self.models.items()}
 
     def order(self, names: tuple[str, ...]) -> tuple[int, ...]:

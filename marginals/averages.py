@@ -5,6 +5,7 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 (`models.programs.nested_counts`; design 4.21). Rows without a value are in none of these numbers.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -175,17 +176,12 @@ class Amounts:
         return ValueRange(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
 
     def _first(self, candidates: FloatArray, ends: FloatArray, probability: float, side: int) -> float:
-        first, last = 0, len(candidates) - 1
-        while first < last:
-            middle = (first + last) // 2
-            below = np.concatenate([(ends <= candidates[middle]).astype(np.float64), np.zeros(len(ends))])
-            shares = self._shares(below)
+        def reaches(candidate: float) -> bool:
+            shares = self._shares(np.concatenate([(ends <= candidate).astype(np.float64), np.zeros(len(ends))]))
             assert shares is not None
-            if shares[side] >= probability * (1 - _ROUNDING) and shares[side] > 0:
-                last = middle
-            else:
-                first = middle + 1
-        return float(candidates[first])
+            return shares[side] >= probability * (1 - _ROUNDING) and shares[side] > 0
+
+        return float(candidates[bisect_left(candidates[:-1].tolist(), True, key=reaches)])
 
     def estimated(self, model: MarginalModel) -> "Estimated":
         """Numbers as a model estimates them. Raises InputError if no row with a readable number is expected."""
@@ -293,12 +289,10 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, en
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
+    above = {a: hierarchies[a].lift(0, level) for a, level in margin.items()}
     groups, answers = list(product(*(range(hierarchies[a].size(level)) for a, level in margin.items()))), []
     for codes in groups:
-        group = {
-            a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
-            for (a, level), code in zip(margin.items(), codes)
-        }
+        group = {a: Meaning.certain(np.asarray(above[a] == code)) for a, code in zip(margin, codes)}
         amounts = replace(of_all, rows=of_all.rows.and_of(group))
         if amounts.mean_range() is None:
             answers.append(Answer(nan, CERTAIN, Bounds(nan, nan, sharp=True)))

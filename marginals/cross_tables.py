@@ -10,7 +10,7 @@ from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Attributes, MeantRows, as_margin, categories, cells_of, free_name, marked
 from marginals.tables.intervals import numbers_at
-from models.arrays import CodeArray, FloatArray, IndexArray
+from models.arrays import CodeArray, FloatArray
 from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -51,7 +51,7 @@ def table(
     basis = CERTAIN if is_counted else selected.basis(margin)
     value, kinds = cells.counts, np.full(len(cells), basis.kind.value, dtype=object)
     if normalize is not None:
-        value = _shares_of(value, _groups(codes, {"rows": down, "columns": across, "all": ()}[normalize]))
+        value = _shares_of(value, codes, {"rows": down, "columns": across, "all": ()}[normalize])
     if not is_judged:
         value, kinds = np.full(len(cells), np.nan), np.full(len(cells), BasisKind.NONE.value, dtype=object)
     columns_of_cells: dict[str, Any] = {"value": value}
@@ -101,14 +101,11 @@ def numbers(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeA
     return points
 
 
-def _groups(codes: Mapping[str, CodeArray], attributes: Collection[str]) -> IndexArray | None:
+def _shares_of(counts: FloatArray, codes: Mapping[str, CodeArray], attributes: Collection[str]) -> FloatArray:
     chosen = [codes[a] for a in attributes if a in codes]
-    return np.unique(np.stack(chosen), axis=1, return_inverse=True)[1].ravel() if chosen else None
-
-
-def _shares_of(counts: FloatArray, groups: IndexArray | None) -> FloatArray:
-    if groups is None:
+    if not chosen:
         return np.asarray(counts / max(counts.sum(), 1e-300))
+    groups = np.unique(np.stack(chosen), axis=1, return_inverse=True)[1].ravel()
     return np.asarray(counts / np.bincount(groups, counts)[groups])
 
 

@@ -105,12 +105,11 @@ def estimate(
     basis = basis_by(model, model.finest_levels)
     if not isinstance(results[0], pd.Series | pd.DataFrame):
         middle = interval_of(list(map(_number, results)), level)[1]
-        drawing = level, tables, seed
 
         def ask(table: Any) -> float:
             return _number(_result(function, frame_of_table(table)))
 
-        return Answer(middle, basis, Bounds(), model, ask, _drawing=drawing)
+        return Answer(middle, basis, Bounds(), model, ask, _drawing=(level, tables, seed))
     try:
         together = pd.concat([one.stack() if isinstance(one, pd.DataFrame) else one for one in results], axis=1)
         numbers = together.to_numpy(dtype=np.float64)

@@ -67,7 +67,8 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
     if priced := chance_in_words(report, 3):
         yield f"  {priced}"
-    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
+    together = ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
+    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{together}."
     yield from _comparison_lines(report.comparison)
     yield from filter(None, [worse_than_one_way(report), search_line(report.search, has_base=report.has_base)])
 
@@ -117,10 +118,6 @@ def worse_than_one_way(report: "StewardReport") -> str:
         f"by {mean:.4f}, but the policy allows coarse ones only of {coarse}. Let their levels "
         f'be fitted (ladder = "fitted"), demand fewer rows (k_link, k_combinatorial, min_cell), or leave them out{without}.'
     )
-
-
-def _all_sensitive(report: "StewardReport") -> str:
-    return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
 
 
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:

@@ -90,8 +90,7 @@ def _claims(
 def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
-    config = window.config()
-    counts = {key: _count(form, key) for key in _counted_by(preset_of(config.policy))}
+    counts = {key: _count(form, key) for key in _counted_by(preset_of(window.config().policy))}
     typed = {name.removeprefix(_TYPED): text.strip() for name, text in form.items() if name.startswith(_TYPED)}
     for name, text in typed.items():
         try:
@@ -234,14 +233,10 @@ def save_wanted(window: Window, request: Request) -> Response:
         entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
         pairs_now = {frozenset(entry["attributes"]) for entry in entries}
         entries += [{"attributes": names} for pair, names in pairs.items() if pair not in pairs_now]
-        if entries == now:
-            return
-        search = section(document, "search")
-        search.pop("wanted", None)
-        if entries:
-            search["wanted"] = tomlkit.aot()
-            for entry in entries:
-                search["wanted"].append(tomlkit.item(entry))
+        if entries != now:
+            search = section(document, "search")
+            search.pop("wanted", None)
+            put(search, "wanted", entries)
 
     answer = window.edit(request, change, "/search", sentence="The questions are written.")
     if "search" in form and not window.is_refused:

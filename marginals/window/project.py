@@ -235,14 +235,6 @@ class ConfigFile:
         return ""
 
     @property
-    def document(self) -> tomlkit.TOMLDocument:
-        """The config with its comments. Raises InputError."""
-        try:
-            return tomlkit.parse(self.text)
-        except TOMLKitError as error:
-            raise InputError(f"the config is not valid TOML: {error}") from None
-
-    @property
     def plain(self) -> dict[str, Any]:
         """The config's keys as they stand there. Raises InputError."""
         try:
@@ -278,7 +270,10 @@ class ConfigFile:
             now = self.version
             if version != now:
                 change = self._merging(version, change, is_alone=not files)
-            document = self.document
+            try:
+                document = tomlkit.parse(self.text)
+            except TOMLKitError as error:
+                raise InputError(f"the config is not valid TOML: {error}") from None
             change(document)
             return self.replace(now, tomlkit.dumps(document), files)
 

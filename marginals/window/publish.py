@@ -191,14 +191,12 @@ def examine(window: Window, request: Request, kind: str) -> Response:
 
 
 def _begun(window: Window, kind: str, name: str) -> Response:
-    folder, command, sentence, wait = window.project.folder, [kind, name], "What readers can conclude is measured.", 0.3
+    folder = window.project.folder
+    options, sentence, wait = ["--seconds", "60"], "What readers can conclude is measured.", 0.3
     if kind == "verify":
         with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
-        command += ["--key", _PUBLIC] if with_key else []
-        sentence, wait = "The release is checked from its files alone.", 8
-    else:
-        command += ["--seconds", "60"]
-    job = window.jobs.command(kind, command)
+        options, sentence, wait = ["--key", _PUBLIC] * with_key, "The release is checked from its files alone.", 8
+    job = window.jobs.command(kind, [kind, name, *options])
     window.say(sentence, job.command)
     job.done.wait(wait)
     return window.back(f"/publish?release={quote(name)}")
