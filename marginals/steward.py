@@ -30,14 +30,9 @@ if TYPE_CHECKING:
     from models.search.further_tables import FurtherTable
 
 
-MARK = '<meta name="marginals-page" content="steward">'
-"""Mark in the head of every steward's page, by which the program recognizes one."""
-
-_HEAD = 4096
-"""Bytes at the beginning of a page that contain the mark."""
-
+MARK = '<meta name="marginals-page" content="steward">'  # recognizes a steward's page
+_HEAD = 4096  # bytes that contain the mark
 _OF_RELEASE = re.compile(rb'<meta name="marginals-release" content="([0-9a-f]+)">')
-"""Mark in the head that names the release of the page."""
 
 
 def steward_page_path(release: Path) -> Path:
@@ -178,7 +173,6 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
 
 
 _NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"
-"""Text of the single line of a trace without steps."""
 
 
 def _gain(step: Step, objective: Objective) -> float:
@@ -196,8 +190,7 @@ def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
     return dict(sorted(moves.items(), key=lambda item: -len(item[1])))
 
 
-AS_THE_REST = 1.0
-"""Weight of an analysis that nobody asked for: no more than the rest of the data."""
+AS_THE_REST = 1.0  # weight of an analysis that nobody asked for
 
 
 @dataclass(frozen=True)

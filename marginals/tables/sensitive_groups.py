@@ -20,25 +20,14 @@ from marginals.tables.scales import is_measured
 from marginals.tables.values import POINT, NumberFormat, date_text
 from models.arrays import CountArray
 
-CATEGORIES = 11
-"""Most different values of sensitive numbers or dates that are published one by one.
+CATEGORIES = 11  # as the answers from 0 to 10: most values that are published one by one
+_BANDS = 12  # about so many hold nine tenths of the rows
+_SPIKE = 0.05  # least share of the rows of a number that is a group by itself
+_OF_ITS_BAND = 2  # least ratio of its rows to all others of its band
 
-So few are categories, as the answers from 0 to 10."""
-
-_BANDS = 12
-"""Approximate number of bands that hold nine tenths of the rows."""
-
-_SPIKE = 0.05
-"""Least share of the rows of a number that is a group by itself."""
-
-_OF_ITS_BAND = 2
-"""Least ratio of the rows of a number that is a group by itself to all others of its band."""
-
+# Limits beyond which the bands or units of a fitted ladder are replaced by others: the ratio of the chosen width to that of
+# the attribute, and the units between the first and the last date. The same table some months later has the same bands.
 _MUCH, _MOST_UNITS = 3, 120
-"""Limits beyond which the bands or units of a fitted ladder are replaced by others.
-
-They are the ratio of the chosen width to that of the attribute, and the units between the first and the last date. The
-same table some months later has the same bands."""
 
 _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 

@@ -58,8 +58,7 @@ ROUTES: Routes = (
 )
 
 _OF_STEWARDS = {answer for _, path, answer in ROUTES if not path.startswith("/explore")}
-_AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)
-"""Pages that need a config that can be read."""
+_AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)  # these need a config that can be read
 
 
 class Application:
@@ -74,11 +73,9 @@ class Application:
             ("POST", "/jobs/<int:number>/stop", _stop_job),
             ("POST", "/stop", _stop),
         )
-        self._map = Map(
-            [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*fixed_routes, *ROUTES)],
-            strict_slashes=False,
-            merge_slashes=False,
-        )
+        routes = (*fixed_routes, *ROUTES)
+        rules = [Rule(path, methods=[method], endpoint=answer) for method, path, answer in routes]
+        self._map = Map(rules, strict_slashes=False, merge_slashes=False)
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """Answer a request by WSGI."""
@@ -165,8 +162,7 @@ def _own_page(request: Request) -> str:
     return f"/{step}" if step in dict(STEPS) else "/"
 
 
-_PAGE = "open.html"
-"""The page that sends the browser to the window."""
+_PAGE = "open.html"  # sends the browser to the window
 
 
 def _log_failures(self: object, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG001 - as Werkzeug has it
@@ -178,8 +174,7 @@ class _QuietHandler(WSGIRequestHandler):
     """Handler that logs no address and no request: these may hold the token, and what was asked about people."""
 
     server_version, sys_version = "marginals", ""
-    timeout = 30.0
-    """Seconds that a connection may say nothing before it is closed."""
+    timeout = 30.0  # seconds of silence
 
     log = _log_failures
 

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from models.arrays import CodeArray, CountArray, read_only, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, HierarchyError
 
 SUPPRESSED = "*"
@@ -402,6 +402,14 @@ class Hierarchy:
     @cached_property
     def _codes(self) -> tuple[dict[str, int], ...]:
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
+
+    def codes(self, labels: Iterable[str], level: int) -> IndexArray:
+        """Codes of labels at a level, -1 for each label that it does not have: shape (labels,).
+
+        >>> Hierarchy.flat(["no", "yes"]).codes(["yes", "maybe"], 0).tolist()
+        [1, -1]
+        """
+        return np.array([self._codes[level].get(label, -1) for label in labels], dtype=np.intp)
 
     def code(self, label: str, level: int) -> int | None:
         """Return the code of a label at a level, or None if the level has no such value."""
