@@ -12,13 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from marginals.accuracy import Comparison, TableErrors
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
-from marginals.ledger import Waiting
 from marginals.output import OutputFile, keep_apart, require_place
 from marginals.results import Renewed
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
@@ -27,6 +25,8 @@ from models.tables.hierarchy import Domain, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
+    from marginals.accuracy import Comparison, TableErrors
+    from marginals.ledger import Waiting
     from models.search.further_tables import FurtherTable
 
 
@@ -242,14 +242,14 @@ class StewardReport(Renewed):
     search: SearchResult
     dropped: int
     dropped_in: Mapping[str, int]
-    compare: Callable[[], Comparison]
+    compare: "Callable[[], Comparison]"
     page: Callable[["StewardReport"], bytes]
     domain: Domain
     unpublished: Mapping[str, str]
     find_refused_improvements: Callable[[], tuple[RefusedMove, ...] | None]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
-    waiting: Waiting | None = None
+    waiting: "Waiting | None" = None
     has_base: bool = False
     objective: PenalizedDivergence = KL
     further: FurtherTables | None = None
@@ -261,7 +261,7 @@ class StewardReport(Renewed):
         return tuple(table for table in self.wanted if table.weight > AS_THE_REST)
 
     @cached_property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> "Comparison":
         """Errors of its tables and counts, with yardsticks; computed on demand."""
         return self.compare()
 
@@ -282,12 +282,12 @@ class StewardReport(Renewed):
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
 
     @property
-    def one_way(self) -> TableErrors:
+    def one_way(self) -> "TableErrors":
         """Errors of the tables of one attribute."""
         return self.comparison.release.one_way
 
     @property
-    def two_way(self) -> TableErrors:
+    def two_way(self) -> "TableErrors":
         """Errors of the tables of two attributes."""
         return self.comparison.release.two_way
 

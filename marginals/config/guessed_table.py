@@ -175,7 +175,7 @@ class DescribedTable:
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    if not isinstance(column.dtype, pd.StringDtype):
+    if pd.api.types.infer_dtype(column) != "string":
         return column
     codes, texts = pd.factorize(column)
     if _ROWS_OF_REPEATED_TEXTS * len(texts) > len(column):

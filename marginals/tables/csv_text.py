@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -140,7 +140,7 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
                 "it must be CSV with a header"
             )
         text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
-    lines, separator, begins = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text), form.separator, 0
+    lines, separator, begins = [*StringIO(text, newline="")], form.separator, 0
     if lines and (named := re.fullmatch(r'"?sep=(.)"?[,;\t|]*\s*', lines[0])):
         separator, begins = named[1], 1
         if separator not in SEPARATORS:
@@ -264,7 +264,8 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
                     ends = np.flatnonzero((codes == 10) | (codes == 13))
                     is_suspect |= bool((np.searchsorted(places, ends) % 2).any())
                 is_suspect |= b"\0" in block
-                headers += len(pattern.findall(block)) if line and line in block else 0
+                if line and (found := block.count(line)):
+                    headers += found if found == 1 else len(pattern.findall(block))
                 breaks += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
                 last = (last + block)[-_BLOCK:]
     except InputError as error:

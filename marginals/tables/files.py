@@ -325,7 +325,7 @@ class CsvFiles(Files):
         """Read one of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
         is_whole = False
         for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CELLS // len(self.columns)):
-            if not is_whole and "" in set(chunk.iloc[:, -1]):
+            if not is_whole and (chunk.iloc[:, -1] == "").any():
                 # pandas fills a short row up with empty texts.
                 if broken := broken_row(path, self.form):
                     raise broken
@@ -398,7 +398,7 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
             sep=layout.separator,
             header=None,
             names=range(len(layout.names)),
-            dtype=str,
+            dtype=object,  # texts, which pandas would turn into Arrow's at more cost than it saves
             keep_default_na=False,
             # Behind an empty line that ends by CR pandas would lose an empty first field.
             skip_blank_lines=len(layout.names) == 1,

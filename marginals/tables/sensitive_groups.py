@@ -32,12 +32,6 @@ _MUCH, _MOST_UNITS = 3, 120
 _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
 
 
-def is_in_groups(attribute: Attribute) -> bool:
-    """Return whether the attribute publishes only the bands that are given for it, never single values."""
-    bands = bool(attribute.intervals or attribute.dates)
-    return attribute.role is Role.SENSITIVE and bands and not attribute.single_values
-
-
 def in_groups(
     attribute: Attribute, values: Sequence[str], counts: CountArray, numbers: NumberFormat | None = POINT
 ) -> Attribute:
@@ -49,7 +43,7 @@ def in_groups(
     """
     if attribute.role is not Role.SENSITIVE or attribute.single_values:
         return attribute
-    if attribute.hierarchy is not None or attribute.prefixes or (is_in_groups(attribute) and not attribute.is_fitted):
+    if attribute.hierarchy is not None or attribute.prefixes or (attribute.is_in_groups and not attribute.is_fitted):
         return attribute
     places = [place for place, text in enumerate(values) if not (attribute.counts_missing and text == MISSING)]
     texts, sizes = [values[place] for place in places], counts[places]
@@ -62,7 +56,7 @@ def in_groups(
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
         return _in_units(fitted, days, sizes)
-    if is_in_groups(attribute):
+    if attribute.is_in_groups:
         return attribute  # reading the values reports those of another kind
     if 2 * sum(map(is_measured, texts)) >= len(texts):
         raise InputError(
