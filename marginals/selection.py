@@ -24,7 +24,8 @@ from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
 from marginals.results import Renewed
 from marginals.steward import by_reason, search_trace
-from marginals.tables.distinct_rows import reals
+from marginals.tables.distinct_rows import reals, unread
+from marginals.tables.frames import in_narwhals
 from marginals.tables.table import Table
 from models.arrays import CodeArray, CountArray
 from models.deadline import Deadline
@@ -113,13 +114,11 @@ def _in_pandas(data: Any) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         return data
     import narwhals as nw
+    from narwhals import selectors
 
-    try:
-        frame: pd.DataFrame = nw.from_native(data).lazy().collect().to_pandas()
-    except TypeError:
-        raise InputError(
-            f"a model is selected for a frame, a Table or a ContingencyTable, not for a {type(data).__name__}"
-        ) from None
+    opened = in_narwhals(data, "a frame, a Table or a ContingencyTable").lazy().collect()
+    beyond_arrow = selectors.by_dtype(nw.Int128, nw.UInt128)
+    frame: pd.DataFrame = opened.with_columns(beyond_arrow.cast(nw.String)).to_pandas()
     return frame
 
 
@@ -167,7 +166,10 @@ def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
         values = pd.Categorical(column)
     else:
         numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        values = pd.Categorical(column, ordered=numeric)
+        try:
+            values = pd.Categorical(column, ordered=numeric)
+        except (TypeError, NotImplementedError):
+            raise unread(f"the column {column.name!r}") from None
         most = _MOST_NUMBERS if numeric else _MOST_VALUES
         if len(values.categories) > most:
             raise InputError(

@@ -9,6 +9,8 @@ from typing import Any
 
 from marginals.errors import InputError
 from marginals.files import bounded_content
+from marginals.tables.distinct_rows import unread
+from marginals.tables.frames import in_narwhals
 from marginals.tables.opening import reading, require
 
 MOST_BYTES = 1 << 26
@@ -44,10 +46,13 @@ def frame_lines(frame: Any) -> list[list[str]]:
     if isinstance(frame, pd.DataFrame):
         text = frame.to_csv(index=not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None))
     else:
-        import narwhals as nw
-
-        eager = nw.from_native(frame)
-        text = (eager.collect() if isinstance(eager, nw.LazyFrame) else eager).write_csv()
+        opened = in_narwhals(frame, "a frame of pandas, polars, pyarrow, DuckDB, Spark or Ibis").lazy().collect()
+        try:
+            text = opened.write_csv()
+        except MemoryError:
+            raise
+        except Exception:  # each library has its own
+            raise unread("a column of a table") from None
     return [*csv.reader(StringIO(text))]
 
 

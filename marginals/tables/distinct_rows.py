@@ -69,7 +69,7 @@ def _texts(values: Any, where: str, *kinds: type) -> Values:
         ) from None
     for kind in {*kinds, *map(type, values)}:
         if held := next((_UNREAD[base.__name__] for base in kind.__mro__ if base.__name__ in _UNREAD), None):
-            raise _unread(where, held)
+            raise unread(where, held)
     return texts
 
 
@@ -261,7 +261,7 @@ class PandasFrame(InOrder):
         try:
             codes, values = pd.factorize(self.frame[column], use_na_sentinel=True)
         except TypeError:
-            raise _unread(where, _LISTS) from None
+            raise unread(where, _LISTS) from None
         missing = len(values)
         narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
@@ -305,7 +305,8 @@ def frame_of_arrow(table: "pa.Table", name: str = "the table") -> PandasFrame:
 _LISTS = "lists or the like, not single values"
 
 
-def _unread(where: str, held: str) -> InputError:
+def unread(where: str, held: str = "lists, or values of a rare type") -> InputError:
+    """Return the refusal of a column whose values cannot be counted."""
     why = "" if held == _LISTS else ", which not every engine reads alike"
     return InputError(f"{where} holds {held}{why}; write them as numbers or texts, or leave the column out")
 
@@ -335,13 +336,13 @@ def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
         # Filling in for null would make Arrow load pandas.
         encoded = column.cast(kind).combine_chunks().dictionary_encode(null_encoding="encode")
     except (pa.ArrowNotImplementedError, TypeError):
-        raise _unread(where, _LISTS if pa.types.is_nested(kind) else "values of an extension type") from None
+        raise unread(where, _LISTS if pa.types.is_nested(kind) else "values of an extension type") from None
     values = encoded.dictionary
     try:
         if pa.types.is_timestamp(values.type):
             pa.scalar(0, values.type).as_py()
     except (LookupError, ValueError):
-        raise _unread(where, "times in a zone that is not known") from None
+        raise unread(where, "times in a zone that is not known") from None
     # As NumPy's numbers, for Python's would show all digits of a narrow float; null is NaN there, which is missing too.
     scalars = values.to_pandas().to_numpy() if pa.types.is_floating(values.type) else values
     texts = _texts(scalars, where)

@@ -70,21 +70,25 @@ class LazyFrame:
         return None
 
 
+def in_narwhals(frame: object, wanted: str) -> Any:
+    """Return the frame of another library. Raises InputError for something else, or two columns of one name."""
+    import narwhals as nw
+
+    try:
+        return nw.from_native(frame)
+    except nw.exceptions.DuplicateError:
+        raise InputError("the table has two columns of one name; rename one of them") from None
+    except TypeError:
+        raise InputError(f"a {type(frame).__name__} is no table; give {wanted}") from None
+
+
 def frame_source(frame: object, most: float = inf) -> Source:
     """Return the source for a frame of any library that narwhals supports. `most`: distinct rows that fit into memory."""
     if is_of_pandas(frame):
         return PandasFrame(frame)
     import narwhals as nw
 
-    try:
-        opened: Any = nw.from_native(frame)
-    except nw.exceptions.DuplicateError:
-        raise InputError("the table has two columns of one name; rename one of them") from None
-    except TypeError:
-        raise InputError(
-            f"a {type(frame).__name__} is no table; give a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark "
-            "or Ibis"
-        ) from None
+    opened = in_narwhals(frame, "a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark or Ibis")
     library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
     if isinstance(opened, nw.LazyFrame):

@@ -2,8 +2,8 @@
 
     python tests/support/window_pictures.py NMES1988.csv docs/how_to/window
 
-draws them anew from a table in a folder of its own; it needs playwright, Pillow and a Chromium. It says how many clicks the
-walk took.
+draws them anew from a copy of the table in a folder of its own, since a window on a folder with a config begins later. It
+needs playwright, Pillow and a Chromium, and says how many clicks the walk took.
 """
 
 import io
@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 WIDTH, COLOURS = 1440, 128
@@ -63,18 +64,24 @@ def walk(page: Any, folder: Path | None = None) -> int:
 def main(table: Path, folder: Path) -> None:
     from playwright.sync_api import sync_playwright
 
-    command = [sys.executable, "-u", "-m", "marginals", "open", str(table)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": "true"})
-    assert server.stdout is not None
-    address = server.stdout.readline().split()[-1]
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": WIDTH, "height": 900})
-        page.goto(address)
-        page.wait_for_url("**/table")
-        print(f"{walk(page, folder)} clicks")
-        browser.close()
-    server.terminate()
+    with TemporaryDirectory() as place:
+        own = Path(place) / table.stem  # pages show its name
+        own.mkdir()
+        command = [sys.executable, "-u", "-m", "marginals", "open", str(shutil.copy(table, own))]
+        server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BROWSER": "true"})
+        assert server.stdout is not None
+        try:
+            address = server.stdout.readline().split()[-1]
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+                page = browser.new_page(viewport={"width": WIDTH, "height": 900})
+                page.goto(address)
+                page.wait_for_url("**/table")
+                print(f"{walk(page, folder)} clicks")
+                browser.close()
+        finally:  # else whoever reads what this prints waits for the window to end
+            server.terminate()
+            server.wait()
 
 
 if __name__ == "__main__":

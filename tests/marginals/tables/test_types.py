@@ -157,3 +157,45 @@ def test_a_table_with_two_columns_of_one_name_is_refused() -> None:
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"])
     with pytest.raises(InputError, match="two columns of one name"):
         marginals.read_table(twice, {"a": "quasi-identifier"})
+
+
+@pytest.mark.parametrize("is_lazy", [False, True])
+def test_models_are_selected_beside_numbers_that_arrow_does_not_have(is_lazy: bool) -> None:
+    numbers = [1, 2**100, 1, 2**100]
+    frame = polars.DataFrame({"x": polars.Series(numbers, dtype=polars.Int128), "n": [1, 2, 3, 4]})
+    source = frame.lazy() if is_lazy else frame
+    texts = {"x": list(map(str, numbers)), "n": [1, 2, 3, 4]}
+    for counts in ("n", None):
+        assert (
+            marginals.select(source, counts=counts).edges == marginals.select(pd.DataFrame(texts), counts=counts).edges
+        )
+    assert marginals.select(frame.select(polars.col("n").cast(str).alias("y"), "x"), counts="x").rows.counts.total
+
+
+LISTS_IN_FRAMES = {"x": [[1], [2]], "count": [11, 12]}
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        polars.DataFrame(LISTS_IN_FRAMES),
+        pa.table(LISTS_IN_FRAMES),
+        pd.DataFrame(LISTS_IN_FRAMES),
+        pd.DataFrame(LISTS_IN_FRAMES).astype({"x": pd.ArrowDtype(pa.list_(pa.int64()))}),
+        polars.DataFrame({"x": [{"of": 1}, {"of": 2}], "count": [11, 12]}),
+    ],
+    ids=["polars", "pyarrow", "pandas", "pandas of arrow", "polars structs"],
+)
+def test_lists_are_refused_where_a_frame_is_no_table_of_people(frame: Any) -> None:
+    with pytest.raises(InputError, match="'x' holds lists"):
+        marginals.select(frame, counts="count")
+    if not isinstance(frame, pd.DataFrame):
+        with pytest.raises(InputError, match="a column of a table holds lists"):
+            marginals.audit(frame)
+
+
+def test_two_columns_of_one_name_are_refused_where_a_frame_is_no_table_of_people() -> None:
+    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array([11])], names=["a", "a"])
+    for door in (marginals.select, marginals.audit):
+        with pytest.raises(InputError, match="two columns of one name"):
+            door(twice)
