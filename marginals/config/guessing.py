@@ -16,6 +16,7 @@ from marginals.config.person_keys import owners
 from marginals.config.questions import Inquiry
 from marginals.config.rules import Guess, guess
 from marginals.names import column_name
+from marginals.publishing.dependent import dependence
 from marginals.publishing.harmful import bounded_values, can_be_shown
 from marginals.publishing.policy import PROPOSED, Policy
 from marginals.tables.attribute import Attribute, Role
@@ -107,17 +108,37 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         counted = _counted(part, *_needed(part, guessed), guessed.person)
         presentable = _presentable(counted.table)
         # Where other rows are kept once a column is left out, another one may have too few values among them.
-        gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in presentable}
+        gone = dict.fromkeys(counted.table.sensitive, reason)
+        gone = {name: why for name, why in gone.items() if name not in presentable} or _dependent(
+            guessed, counted.table
+        )
         if not gone:
             break
+        left_out = {name: guessed.guesses[name] for name in gone}
         guessed = guessed.changed(
-            {name: guess.decided(f"{guess.why}; {reason}", reason, Role.IGNORED) for name, guess in gone.items()}
+            {
+                name: guess.decided(f"{guess.why}; {gone[name]}", gone[name], Role.IGNORED)
+                for name, guess in left_out.items()
+            }
         )
         if not guessed.used:
             raise guessed.nothing_published
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
     return guessed, replace(counted, complete=len(part.frame), impossible=_impossible(guessed))
+
+
+def _dependent(guessed: GuessedTable, table: Table) -> dict[str, str]:
+    """A column that publishing would refuse beside another sensitive one, and why, unless somebody chose both."""
+    alone = [name for name in table.sensitive if guessed.guesses[name].is_alone]
+    found = dependence(table, Policy(diversity=PROPOSED, alone=alone))
+    open_ones = [name for name in (found or ())[:2] if name not in guessed.chosen.roles]
+    if found is None or not open_ones:
+        return {}
+    name = min(open_ones, key=lambda name: name not in alone)
+    other = found.other if name == found.name else found.name
+    rule = f"it follows from {other}" if name == found.follower else f"it tells {other}"
+    return {name: f"in all rows {rule}; {other} is published, so no promise about {name} would hold"}
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:

@@ -1,5 +1,7 @@
 """Columns that follow from other columns: readers who know the rule learn more than separate tables of them say."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from marginals.errors import InputError
@@ -18,8 +20,28 @@ def could_be_shown(table: Table, policy: Policy, attribute: str) -> bool:
     return not any(set(margin) == {attribute} and margin[attribute] >= coarsest for margin in policy.must_not_publish)
 
 
+class Dependence(NamedTuple):
+    """A column without a promise that holds beside tables of another; one of the two follows from the other."""
+
+    name: str
+    other: str
+    follower: str
+
+
 def require_independent(table: Table, policy: Policy) -> None:
-    """Raise InputError if no promise about a sensitive column would hold for readers who know how it follows from another.
+    """Raise InputError if no promise about a sensitive column holds for readers who know how it follows from another."""
+    if (found := dependence(table, policy)) is not None:
+        name, other, follower = found
+        source = other if follower == name else name
+        raise InputError(
+            f"{follower!r} follows from {source!r} in all rows, so tables of {other!r} would tell readers who know the rule "
+            f'more of {name!r} than is promised. Leave one of the two out (role = "ignored"), or make {follower!r} a level '
+            f"in the hierarchy of {source!r}"
+        )
+
+
+def dependence(table: Table, policy: Policy) -> Dependence | None:
+    """Return the first promise about a sensitive column that would not hold beside tables of another one.
 
     A reader who knows that B follows from A adds up counts of A, or divides those of B. A claim about
     one of them is safe if the other has a table by itself, or is constant where the one has a value. Rules between
@@ -30,12 +52,8 @@ def require_independent(table: Table, policy: Policy) -> None:
     for name in (name for name in possible if name not in undemanded):
         for other in (other for other in possible if other not in (name, *policy.alone)):
             if (follower := _follower(table, name, other)) is not None:
-                source = other if follower == name else name
-                raise InputError(
-                    f"{follower!r} follows from {source!r} in all rows, so tables of {other!r} would tell readers who know "
-                    f'the rule more of {name!r} than is promised. Leave one of the two out (role = "ignored"), or make '
-                    f"{follower!r} a level in the hierarchy of {source!r}"
-                )
+                return Dependence(name, other, follower)
+    return None
 
 
 def _follower(table: Table, name: str, other: str) -> str | None:

@@ -220,3 +220,20 @@ def test_rows_that_were_entered_several_times_are_asked_about(times: int, is_ask
     assert [f"Each row stands {times} times" in question["reason"] for question in first.questions] == [True] * is_asked
     assert first.toml["data"].get("rows_per_person") == ("any" if is_asked else None)
     assert first.config().read_table().copies == times
+
+
+@pytest.mark.parametrize("chosen", [(), ("therapy",)])
+def test_what_publishing_refuses_beside_another_sensitive_column_is_left_out(
+    tmp_path: Path, chosen: tuple[str, ...]
+) -> None:
+    """A cell is empty where another column says that there is nothing to say, so both were published, and refused."""
+    rng = np.random.default_rng(3)
+    treatment = rng.choice(["none", "medication", "surgery"], 1500, p=[0.75, 0.15, 0.1])
+    frame = pd.DataFrame({"sex": rng.choice(SEX, 1500), "region": rng.choice([*"abcd"], 1500), "treatment": treatment})
+    frame["therapy"] = frame.treatment.map({"none": "", "medication": "M", "surgery": "S"})
+    first = init(frame, tmp_path, *(["--sensitive", ",".join(chosen)] if chosen else []))
+    left_out = "treatment" if chosen else "therapy"
+    assert first.with_role(Role.IGNORED) == {left_out}
+    assert any(left_out in question["columns"] for question in first.questions)
+    answer = run("publish", first.path, "--out", tmp_path / "out")
+    assert answer.exit_code == 0, answer.output
