@@ -123,12 +123,8 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
         without = {name: tuple(reading.left_out) for name, reading in readings[-1].items() if reading.left_out}
         tables[file.path] = replace(table, without=without)
     attributes = _attributes(readings, why)
-    doubts = [
-        doubt
-        for file, by_name in zip(files, readings)
-        for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
-        if is_open or doubt.code not in ("label", "no-total")
-    ]
+    of_files = (_doubts(file, tables[file.path], markers, of, attributes) for file, of in zip(files, readings))
+    doubts = [doubt for of in of_files for doubt in of if is_open or doubt.code not in ("label", "no-total")]
     spec = AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files={file.path: file for file in files})
     return GuessedSpec(spec, folder, why)
 

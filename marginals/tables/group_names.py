@@ -254,11 +254,8 @@ class _Namer:
             labels[level] = tuple(self._of_level(level))
         order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
-        occurring = {
-            labels[finest][code]: name.occurring
-            for code, name in self._names.items()
-            if several[code] and (name.occurring or name.others)
-        }
+        groups = {code: name for code, name in self._names.items() if several[code] and (name.occurring or name.others)}
+        occurring = {labels[finest][code]: name.occurring for code, name in groups.items()}
         return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), occurring)
 
     def _place(self, code: int) -> tuple[bool, int, int]:
