@@ -110,9 +110,8 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in presentable}
         if not gone:
             break
-        guessed = guessed.changed(
-            {name: guess.decided(f"{guess.why}; {reason}", reason, Role.IGNORED) for name, guess in gone.items()}
-        )
+        left_out = {name: of.decided(f"{of.why}; {reason}", reason, Role.IGNORED) for name, of in gone.items()}
+        guessed = guessed.changed(left_out)
         if not guessed.used:
             raise guessed.nothing_published
     if guessed.unclear:
