@@ -90,12 +90,9 @@ def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
     elif pairs:
         several = first_few(pairs, _NAMED, ";")
         parts.append(f"shows together what is asked of each of these: {several}; {model} each {independent}")
-    parts += [
-        f"shows what is asked of {', '.join(group[:-1])} and {group[-1]} together, {model} them to have no more in common "
-        "than tables of fewer of them tell"
-        for group in assumed
-        if len(group) > 2
-    ]
+    larger = [f"{', '.join(group[:-1])} and {group[-1]}" for group in assumed if len(group) > 2]
+    no_more = "to have no more in common than tables of fewer of them tell"
+    parts += [f"shows what is asked of {names} together, {model} them {no_more}" for names in larger]
     return "; and ".join(f"no published table {part}" for part in parts)
 
 

@@ -69,10 +69,8 @@ class LabelReading:
     def exceeds(self) -> bool:
         """Return whether a total is surely larger than all values of its line."""
         limits = [(line, [line[label][1] for label in self.values if label in line]) for line in self.lines]
-        return any(
-            len(most) > 1 and any(sum(most) < line[total][0] for total in self.totals if total in line)
-            for line, most in limits
-        )
+        sums = [(line, sum(most)) for line, most in limits if len(most) > 1]
+        return any(most < line[total][0] for line, most in sums for total in self.totals if total in line)
 
     def sums_of_printed(self) -> Iterator[bool]:
         """Return for each line with a total, and with hidden counts, whether the total is the sum of the printed ones."""

@@ -214,11 +214,8 @@ def _has_two_meanings(naming: GroupNaming, members: IndexArray, label: str) -> b
     original, start = naming.hierarchy, naming.start
     text = label if original.code(label, start) is not None else re.sub(r" \([0-9]+\)$", "", label)
     codes = ((level, original.code(text, level)) for level in range(start, original.height))
-    return any(
-        not np.array_equal(np.flatnonzero(original.lift(start, level) == code), members)
-        for level, code in codes
-        if code is not None
-    )
+    named = (np.flatnonzero(original.lift(start, level) == code) for level, code in codes if code is not None)
+    return not all(np.array_equal(values, members) for values in named)
 
 
 def _merging(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from types import MappingProxyType
 
 from marginals.names import number_of, shown_at
@@ -66,12 +67,10 @@ def pairs_shown(collection: Collection) -> PairsShown:
     domain = collection.domain
     finest = {a: level for a, level in collection.finest_levels.items() if level < domain.hierarchy(a).height}
     coarsest = {a: domain.hierarchy(a).height - 1 for a in finest}
-    finest_distinctions = {
-        a: Distinction.of_level(domain.hierarchy(a), level) or Distinction(coarsest[a], coarsest[a])
-        for a, level in finest.items()
-    }
+    of_finest = {a: Distinction.of_level(domain.hierarchy(a), level) for a, level in finest.items()}
+    finest_distinctions = {a: of or Distinction(coarsest[a], coarsest[a]) for a, of in of_finest.items()}
     bases = dict(bases_of_pairs(collection.margins, finest_distinctions))
-    names = [(a, b) for number, a in enumerate(domain.attributes) for b in domain.attributes[number + 1 :]]
+    names = list(combinations(domain.attributes, 2))
     kinds = {pair: bases[pair].kind.value if pair in bases else UNPUBLISHED for pair in names}
     numbers = {kind: sum(pair_kind == kind for pair_kind in kinds.values()) for kind in SIGNS}
     if len(domain.attributes) > _LISTED:

@@ -119,11 +119,9 @@ def _estimated(model: MarginalModel, domain: Domain, queries: IndexArray) -> Flo
     taxonomies = {name: Taxonomy(hierarchy) for name, hierarchy in domain.items()}
     estimated = np.empty(len(queries))
     for position, query in enumerate(queries.tolist()):
-        inside = {
-            name: taxonomy.shares_under(node)[: taxonomy.hierarchy.size(0)] > 0
-            for (name, taxonomy), node in zip(taxonomies.items(), query)
-            if node != taxonomy.root
-        }
+        nodes = dict(zip(taxonomies, query))
+        limited = {name: of for name, of in taxonomies.items() if nodes[name] != of.root}
+        inside = {name: of.shares_under(nodes[name])[: of.hierarchy.size(0)] > 0 for name, of in limited.items()}
         estimated[position] = model.expected_in(model.box(inside))
     return estimated
 

@@ -123,12 +123,8 @@ def guessed_spec(paths: Iterable[Any], folder: Path | None = None) -> GuessedSpe
         without = {name: tuple(reading.left_out) for name, reading in readings[-1].items() if reading.left_out}
         tables[file.path] = replace(table, without=without)
     attributes = _attributes(readings, why)
-    doubts = [
-        doubt
-        for file, by_name in zip(files, readings)
-        for doubt in _doubts(file, tables[file.path], markers, by_name, attributes)
-        if is_open or doubt.code not in ("label", "no-total")
-    ]
+    of_files = (_doubts(file, tables[file.path], markers, of, attributes) for file, of in zip(files, readings))
+    doubts = [doubt for of in of_files for doubt in of if is_open or doubt.code not in ("label", "no-total")]
     spec = AuditSpec(tables, attributes, markers, doubts=tuple(doubts), files={file.path: file for file in files})
     return GuessedSpec(spec, folder, why)
 
@@ -252,12 +248,12 @@ def _markers(
         table = tables[file.path]
         texts = dict.fromkeys(text for n in columns_of_counts(file, table) for text in file.column(n))
         for text in texts:
+            percent = table.percent_of and share_of(text, (1_000, 1_000))
+            is_clear = bool(CellTexts(decimal=file.decimal).interval(text) or percent)
             if (most := below(text)) is not None:
                 least = int("0" in texts)
                 reason = "from 1, since zeros are shown" if least else "from 0, since no zero is shown"
-            elif re.fullmatch("9{4,}", text) or not (
-                CellTexts(decimal=file.decimal).interval(text) or (table.percent_of and share_of(text, (1_000, 1_000)))
-            ):
+            elif not is_clear or re.fullmatch("9{4,}", text):
                 least, most, reason = 0, UNBOUNDED, "it says nothing of the count"
             else:
                 continue
@@ -314,10 +310,8 @@ def _attributes(
     for name in dict.fromkeys(name for by_name in readings for name in by_name):
         of_tables = [by_name[name] for by_name in readings if name in by_name]
         totals = tuple(dict.fromkeys(label for reading in of_tables for label in reading.totals if label))
-        labels = dict.fromkeys(
-            label for reading in of_tables for label in reading.labels if label and label not in reading.left_out
-        )
-        values = [label for label in labels if label not in totals]
+        read = [label for reading in of_tables for label in reading.labels if label not in reading.left_out]
+        values = [label for label in dict.fromkeys(filter(None, read)) if label not in totals]
         is_code = any(map(_ZEROS.fullmatch, values))
         groups, reason = {} if is_code else pieces_of(values), "groups are ranges of numbers that hold others"
         if not groups:

@@ -179,10 +179,8 @@ ATTRIBUTE_KEYS: Keys = {
     "groups": _by_name(TEXTS, 'give the values of each group, as { "under 65" = ["0-17", "18-64"] }'),
     "others": FLAG,
 }
-DOUBT_KEYS: Keys = {
-    name: text("be a text; delete the section once it is settled", True)
-    for name in ("code", "sentence", "table", "key")
-}
+_DOUBT = text("be a text; delete the section once it is settled", True)
+DOUBT_KEYS: Keys = dict.fromkeys(("code", "sentence", "table", "key"), _DOUBT)
 
 
 def read_spec(path: Path) -> AuditSpec:
@@ -351,10 +349,8 @@ def _tables(
     for path, table in tables.items():
         for name, values in zip(table.every_attribute, zip(*(cell.labels for cell in cells[path]))):
             labels.setdefault(name, {}).update(dict.fromkeys(values))
-    by_name = {
-        name: _classification(name, [*of_name], spec.attributes.get(name, AttributeSpec()))
-        for name, of_name in labels.items()
-    }
+    specs = {name: spec.attributes.get(name, AttributeSpec()) for name in labels}
+    by_name = {name: _classification(name, [*of_name], specs[name]) for name, of_name in labels.items()}
     read = [_table(path, table, cells[path], by_name, spec, findings) for path, table in tables.items()]
     interval_tables, unlisted = zip(*read)
     return PublishedTables(people, interval_tables, tuple(by_name.values()), unlisted, tuple(findings))

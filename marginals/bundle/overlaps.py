@@ -188,15 +188,15 @@ def _is_rare(sizes: Sequence[int]) -> bool:
 
 
 def _is_like(one: _Column, other: _Column) -> bool:
-    shares, twin_shares = (
-        [{_folded(label): count / counted.counts.sum() for label, count in counts.items()} for counts in levels]
-        for counted, levels in (one, other)
-    )
-    return any(
-        len(_words(column) & _words(others)) > 1
-        and sum(abs(column.get(label, 0) - others.get(label, 0)) for label in {*column, *others}) <= _LIKE
-        for column, others in (*product(shares[:1], twin_shares), *product(shares, twin_shares[:1]))
-    )
+    shares, twin_shares = _shares(one), _shares(other)
+    pairs = (*product(shares[:1], twin_shares), *product(shares, twin_shares[:1]))
+    named = [(column, twin) for column, twin in pairs if len(_words(column) & _words(twin)) > 1]
+    return any(sum(abs(a.get(label, 0) - b.get(label, 0)) for label in {*a, *b}) <= _LIKE for a, b in named)
+
+
+def _shares(column: _Column) -> list[dict[str, float]]:
+    rows = column[0].counts.sum()
+    return [{_folded(label): count / rows for label, count in counts.items()} for counts in column[1]]
 
 
 _LIKE = 0.2  # largest sum of differences of the shares of a column

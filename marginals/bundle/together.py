@@ -63,11 +63,8 @@ def _union(bundles: Bundles) -> BundleContent:
     claims = tuple(dict.fromkeys(claim for _, bundle in bundles for claim in _claims_together(bundle, bundles)))
     if not any(bundle.collection.tables for _, bundle in bundles):
         return replace(published, claims=claims)
-    tables = {
-        f"{name}: the marginal ({table.margin})": table
-        for (name, _), collection in zip(bundles, _over_one_domain(bundles))
-        for table in collection.tables
-    }
+    of_each = [(name, collection.tables) for (name, _), collection in zip(bundles, _over_one_domain(bundles))]
+    tables = {f"{name}: the marginal ({table.margin})": table for name, of in of_each for table in of}
     check_agreement(tables)
     are_stated = any(bundle.labels is not None for _, bundle in bundles)
     return BundleContent(

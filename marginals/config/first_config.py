@@ -166,12 +166,10 @@ class InitialConfig:
         def most(share: Fraction) -> str:
             return "no bound" if odds.bound(share) == 1 else str(100 * people * odds.bound(share))
 
-        of_each = zip(values.rows, values.hierarchy.labels[values.level], values.shares)
-        bounds = [  # the most frequent value, which seldom harms, last
-            f"{quoted(label)} {most(share)} ({share_in_words(share)})"
-            for rows, label, share in sorted(of_each)
-            if rows >= rare
-        ]
+        of_each = sorted(zip(values.rows, values.hierarchy.labels[values.level], values.shares))
+        # The most frequent value, which seldom harms, stands last.
+        common = [(label, share) for rows, label, share in of_each if rows >= rare]
+        bounds = [f"{quoted(label)} {most(share)} ({share_in_words(share)})" for label, share in common]
         if len(bounds) < len(values.rows):
             bounds.append(f"each rarer value at most {most(Fraction(rare - 1, sum(values.rows)))}")
         return comment_lines(_BOUNDS.format(bounds=", ".join(bounds)))
@@ -257,10 +255,8 @@ class InitialConfig:
         lines = [f"[attributes.{key}]", *guess_comments(guess.why, guess.question)]
         lines += self._bound_lines(name) if is_sensitive else []
         lines.append(f'role = "{guess.role.value}"')
-        lines += [
-            f"{setting} = {_value(value)}{f'        # {notes[setting]}' if setting in notes else ''}"
-            for setting, value in settings.items()
-        ]
+        comments = {setting: f"        # {note}" for setting, note in notes.items()}
+        lines += [f"{setting} = {_value(value)}{comments.get(setting, '')}" for setting, value in settings.items()]
         lines += [description] if guess.labels.description and guess.role.is_used else []
         lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []

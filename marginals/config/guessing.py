@@ -108,18 +108,13 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         counted = _counted(part, *_needed(part, guessed), guessed.person)
         presentable = _presentable(counted.table)
         # Where other rows are kept once a column is left out, another one may have too few values among them.
-        gone = dict.fromkeys(counted.table.sensitive, reason)
-        gone = {name: why for name, why in gone.items() if name not in presentable} or _dependent(
-            guessed, counted.table
-        )
+        gone = {name: reason for name in counted.table.sensitive if name not in presentable}
+        gone = gone or _dependent(guessed, counted.table)
         if not gone:
             break
-        left_out = {name: guessed.guesses[name] for name in gone}
+        left_out = {name: (guessed.guesses[name], why) for name, why in gone.items()}
         guessed = guessed.changed(
-            {
-                name: guess.decided(f"{guess.why}; {gone[name]}", gone[name], Role.IGNORED)
-                for name, guess in left_out.items()
-            }
+            {name: guess.decided(f"{guess.why}; {why}", why, Role.IGNORED) for name, (guess, why) in left_out.items()}
         )
         if not guessed.used:
             raise guessed.nothing_published

@@ -283,7 +283,8 @@ def content(
         margin = table.domain.margin(mask)
         return marginals.domain.mask({a: levels[a].index(at) if a in levels else at for a, at in margin.items()})
 
-    def at_published_level(claim: Claim) -> Claim:
+    def as_published(claim: Claim) -> Claim:
+        claim = leaving_out_missing(claim, table.counts_missing)
         if not isinstance(claim, AttributeClaim) or claim.about not in levels:
             return claim
         published = levels[claim.about]
@@ -292,7 +293,8 @@ def content(
     collection = Collection.of(marginals.cube, map(renumbered, core))
     claims = prepared.requirements.claims
     shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
-    claims = tuple(map(at_published_level, shown_claims or claims))
+    claims = tuple(map(as_published, shown_claims or claims))
+    rules = [rule.applied(tuple(filter(chosen.shows, table.sensitive))) for rule in prepared.policy.named_rules]
     result = BundleContent(
         collection,
         table.roles,
@@ -301,12 +303,7 @@ def content(
         rows_per_person=table.rows_per_person,
         one_row=table.one_row,
         codebook=table.codebook.of_labels(marginals.domain),
-        rules=tuple(
-            rule.applied(tuple(filter(chosen.shows, table.sensitive)))
-            .stating(lambda claim: leaving_out_missing(claim, table.counts_missing))
-            .stating(at_published_level)
-            for rule in prepared.policy.named_rules
-        ),
+        rules=tuple(rule.stating(as_published) for rule in rules),
         labels={a: dict(named[a].occurring) for a in marginals.domain.attributes if a in named and named[a].occurring},
         impossible=released_pairs(chosen, table.impossible, named, marginals.domain),
         further=tuple(map(renumbered, further)),

@@ -97,10 +97,8 @@ def assess(
     requirements = policy.requirements_of(table)
     findings = requirements.of_table(generalized)
     # The table is not published: its worst class is reported by its size and what it reaches, never by its values.
-    checks = tuple(
-        replace(one, worst=one.worst and WorstClass(count=one.worst_class.count, reached=one.worst_class.reached))
-        for one in findings
-    )
+    worst = [f.worst and WorstClass(count=f.worst_class.count, reached=f.worst_class.reached) for f in findings]
+    checks = tuple(replace(finding, worst=one) for finding, one in zip(findings, worst))
     public = {a: level for a, level in generalized.margin.items() if a in table.quasi_identifiers}
     classes = generalized.rolled_up(public)
     everybody: CountArray | float | None = None

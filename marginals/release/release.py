@@ -199,16 +199,15 @@ class Release(Renewed):
                 finite = np.concatenate([numbers.low, numbers.high])[np.isfinite([*numbers.low, *numbers.high])]
                 ends = f"{finite.min():g} to {finite.max():g}"
                 is_open = (np.isinf(numbers.low) ^ np.isinf(numbers.high)) & numbers.may_count
+            open_labels = np.array(hierarchy.labels[0], dtype=object)[is_open]
+            words = [self.published.codebook.in_words(a, label) for label in open_labels]
             rows.append(
                 {
                     "role": self.published.roles[a].value,
                     "type": "category" if numbers is None else "number",
                     "values": hierarchy.size(finest) if finest < hierarchy.height else 0,
                     "range": ends,
-                    "open ends": ", ".join(
-                        self.published.codebook.in_words(a, label)
-                        for label in np.array(hierarchy.labels[0], dtype=object)[is_open]
-                    ),
+                    "open ends": ", ".join(words),
                     "description": self.published.codebook.description(a),
                 }
             )

@@ -200,10 +200,8 @@ def _slack(finding: Finding) -> float:
 
 def rule_words(rule: AppliedRule, sensitive: Sequence[str]) -> dict[str, Any]:
     """Return a rule for a page: its demands with the claims that each was checked as."""
-    demands = [
-        {"says": d.says, "claims": [claim_words(*pair, sensitive) for pair in zip(d.claims, d.findings or ())]}
-        for d in rule.demands
-    ]
+    checked = [(demand.says, zip(demand.claims, demand.findings or ())) for demand in rule.demands]
+    demands = [{"says": says, "claims": [claim_words(*pair, sensitive) for pair in pairs]} for says, pairs in checked]
     return {
         "name": rule.name,
         "title": rule.title,

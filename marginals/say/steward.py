@@ -170,10 +170,8 @@ def beside_lines(further: "FurtherTables | None", domain: "Domain", most: int | 
     if not further.tables and not further.left_out:
         yield "No further table is published: none within the policy adds enough information about its attributes."
     elif further.tables:
-        gains = [
-            f"{margin_in_words(domain.margin(table.mask), domain)} ({100 * table.gain:.2g} points)"
-            for table in further.tables[:most]
-        ]
+        margins = [margin_in_words(domain.margin(table.mask), domain) for table in further.tables]
+        gains = [f"{of} ({100 * table.gain:.2g} points)" for of, table in zip(margins, further.tables[:most])]
         rest = len(further.tables) - len(gains)
         gains += [f"and {rest:,} more"] if rest else []
         yield (

@@ -132,9 +132,8 @@ def concatenated(parts: Sequence[DistinctRows]) -> DistinctRows:
         place = {text: i for i, text in enumerate(dict.fromkeys(chain(*(part.values[column] for part in parts))))}
         kind = smallest_code_dtype(len(place))
         values[column] = list(place)
-        codes[column] = np.concatenate(
-            [np.array([place[t] for t in part.values[column]], dtype=kind)[part.codes[column]] for part in parts]
-        )
+        new_codes = [np.array([place[text] for text in part.values[column]], dtype=kind) for part in parts]
+        codes[column] = np.concatenate([new[part.codes[column]] for new, part in zip(new_codes, parts)])
     return DistinctRows(values, codes, np.concatenate([part.counts for part in parts]))
 
 

@@ -131,10 +131,8 @@ class CodedRows:
         """Run a query of counted rows, in as many parts without a distinct row in common as memory needs."""
         rows, parts = self._recoded(recodings), 1
         while True:
-            counted = (
-                f"SELECT *, count(*) AS rows FROM ({rows}) WHERE {_key(recodings)} % {parts} = {part} GROUP BY ALL"
-                for part in range(parts)
-            )
+            counts = f"SELECT *, count(*) AS rows FROM ({rows}) WHERE {_key(recodings)} % {parts} ="
+            counted = (f"{counts} {part} GROUP BY ALL" for part in range(parts))
             try:
                 return [self._fetched(query.format(part)) for part in counted]
             except TooLittleMemoryError:

@@ -11,7 +11,7 @@ hierarchy, so that levels tell nothing together. A name without members (`other 
 
 import re
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from functools import cached_property, partial
@@ -231,10 +231,8 @@ class _Namer:
         # Where everybody knows the values, all of the ladder is told, whatever the rows are.
         self._is_told = (self._counts > 0) | (naming.listing == "public")
         self._meanings: dict[str, frozenset[int]] = {}
-        is_known = naming.listing != "occurring"
-        self._labels: Collection[str] = (
-            {label for level_labels in naming.hierarchy.labels for label in level_labels} if is_known else set()
-        )
+        known_levels = () if naming.listing == "occurring" else naming.hierarchy.labels
+        self._labels = {label for level_labels in known_levels for label in level_labels}
         self._names: dict[int, GroupName] = {}
         # Next numbers of names without members, by how these begin.
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(partial(count, 1))
@@ -254,11 +252,8 @@ class _Namer:
             labels[level] = tuple(self._of_level(level))
         order = sorted(self._names, key=self._place)
         several = np.bincount(ladder.lift(min(finest, self._naming.start), finest)) > 1
-        occurring = {
-            labels[finest][code]: name.occurring
-            for code, name in self._names.items()
-            if several[code] and (name.occurring or name.others)
-        }
+        groups = {code: name for code, name in self._names.items() if several[code] and (name.occurring or name.others)}
+        occurring = {labels[finest][code]: name.occurring for code, name in groups.items()}
         return NamedLevels(replace(ladder, labels=tuple(labels)), tuple(order), occurring)
 
     def _place(self, code: int) -> tuple[bool, int, int]:

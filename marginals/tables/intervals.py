@@ -227,10 +227,8 @@ def intervals(labels: Sequence[str]) -> list[Range | None]:
     if not any(in_months):
         return read
     unit = 1 if all(is_month or not has_digit(label) for is_month, label in zip(in_months, labels)) else 12
-    return [
-        numbers._replace(low=numbers.low / unit, high=numbers.high / unit) if numbers and is_month else numbers
-        for is_month, numbers in zip(in_months, read)
-    ]
+    in_units = [numbers and numbers._replace(low=numbers.low / unit, high=numbers.high / unit) for numbers in read]
+    return [new if is_month else numbers for is_month, new, numbers in zip(in_months, in_units, read)]
 
 
 def whole_ends(text: str) -> tuple[int | None, int | None] | None:
@@ -244,14 +242,10 @@ def whole_ends(text: str) -> tuple[int | None, int | None] | None:
 
 def pieces_of(labels: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Return labels of ranges of whole numbers as groups of the pieces that all cut each other into, else nothing."""
-    ranges = {  # from the first of its whole numbers, from 0 on, to the one after the last
-        label: (
-            max(numbers.low + (not numbers.with_low and numbers.low.is_finite()), Decimal(0)),
-            numbers.high + numbers.with_high,
-        )
-        for label, numbers in zip(labels, intervals(labels))
-        if numbers is not None
-    }
+    read = {label: numbers for label, numbers in zip(labels, intervals(labels)) if numbers is not None}
+    firsts = {label: of.low + (of.low.is_finite() and not of.with_low) for label, of in read.items()}
+    # From the first of its whole numbers, from 0 on, to the one after the last.
+    ranges = {label: (max(firsts[label], Decimal(0)), of.high + of.with_high) for label, of in read.items()}
     ends = sorted({end for pair in ranges.values() for end in pair})
     if not labels or len(ranges) < len(labels) or any(end % 1 for end in ends if end.is_finite()):
         return {}

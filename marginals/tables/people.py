@@ -80,18 +80,10 @@ def unit_refusal(repeating: Sequence[RepeatingKey]) -> InputError:
 def possible_keys(columns: Sequence[str], attributes: Mapping[str, Attribute]) -> list[str]:
     """Return the columns that may be keys of people: identifiers, and columns with such a name."""
     identifiers = {name for name, attribute in attributes.items() if attribute.role is Role.IDENTIFIER}
-    return [
-        column
-        for column in dict.fromkeys(columns)
-        if columns.count(column) == 1
-        and not is_called_otherwise(column)
-        and (
-            column in identifiers
-            or words_of(column) & people_words("keys")
-            or _numbered_in(column) - people_words(*_NO_PEOPLE)
-            or _is_called_after_people(column)
-        )
-    ]
+    once = [name for name in dict.fromkeys(columns) if columns.count(name) == 1 and not is_called_otherwise(name)]
+    numbered_people = {name for name in once if _numbered_in(name) - people_words(*_NO_PEOPLE)}
+    keys = identifiers | numbered_people | {name for name in once if words_of(name) & people_words("keys")}
+    return [name for name in once if name in keys or _is_called_after_people(name)]
 
 
 def is_called_otherwise(column: str) -> bool:

@@ -116,13 +116,9 @@ def heaps(
     for band, rows in zip(bands, counts.tolist()):
         of_band[band] += rows
     enough = _SPIKE * counts.sum()
-    result = sorted(
-        number
-        for number, band_number, rows in zip(numbers, bands, counts.tolist())
-        if rows >= max(enough, _OF_ITS_BAND * (of_band[band_number] - rows))
-        and of_band[band_number] > rows
-        and (number or min(numbers) < 0)
-    )
+    others = [of_band[band] - rows for band, rows in zip(bands, counts.tolist())]
+    heavy = [0 < _OF_ITS_BAND * more <= rows and rows >= enough for more, rows in zip(others, counts.tolist())]
+    result = sorted(number for number, is_heap in zip(numbers, heavy) if is_heap and (number or min(numbers) < 0))
     return tuple(map(int, result)) if isinstance(width, int) else tuple(result)
 
 

@@ -36,10 +36,8 @@ def show(window: Window, request: Request) -> Response:
     level = min(max(request.args.get("level", 0, type=int), 0), hierarchy.height)
     base = table.cube.table(table.domain.mask({name: 0})).dense()
     counts = np.bincount(hierarchy.lift(0, level), base, minlength=hierarchy.size(level)).astype(np.int64).tolist()
-    values = [
-        (label, f"fewer than {config.k:,} rows" if count < config.k else number_of(count, "row"))
-        for label, count in zip(hierarchy.labels[level], counts)
-    ]
+    sizes = [f"fewer than {config.k:,} rows" if rows < config.k else number_of(rows, "row") for rows in counts]
+    values = list(zip(hierarchy.labels[level], sizes))
     attribute = config.source.attributes.get(name, Attribute("ignored"))
     return window.page(
         "levels.html",
