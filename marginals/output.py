@@ -24,7 +24,7 @@ from marginals.files import (
 from marginals.files import (
     refusals as refusals,
 )
-from marginals.tables.files import is_part
+from marginals.tables.opening import is_part
 
 
 @dataclass(frozen=True)
