@@ -436,15 +436,15 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
     cells, table = _all_cells(rules.domain, margin), rules.collection.cube.table
     masks = sorted({*maximal_masks([clique & mask for clique in rules.cliques]), 0})
     counts = [table(table_mask).counts_in(cells) for table_mask in masks]
-    is_more = len(masks) == 3 and _are_more(most, cells, *counts[1:], table(masks[1] & masks[2]))
+    is_more = len(masks) == 3 and _are_more(most, cells, (counts[1], counts[2]), table(masks[1] & masks[2]))
     worlds = None if is_more else _worlds_of(rules, cells[np.all(counts, axis=0)], masks, most)
     rules.spend("counts", 4 * most if worlds is None else worlds.counts.size)
     return worlds
 
 
-def _are_more(most: int, cells: Cells, first: CountArray, second: CountArray, classes: ContingencyTable) -> bool:
+def _are_more(most: int, cells: Cells, marginals: tuple[CountArray, CountArray], classes: ContingencyTable) -> bool:
     """True if more tables than `most` have two marginals: in each class as many as one of its cells can have counts."""
-    place, is_present = cells.look_up(classes)
+    (first, second), (place, is_present) = marginals, cells.look_up(classes)
     counts = np.minimum(first, second) - np.maximum(first + second - classes.counts_in(cells), 0) + 1
     ways = np.ones(len(classes))
     np.maximum.at(ways, place[is_present], counts[is_present])

@@ -121,11 +121,14 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         gone = {name: guessed.guesses[name] for name in counted.table.sensitive if name not in presentable}
         if not gone:
             break
-        guessed = guessed.changed(
-            {name: guess.decided(f"{guess.why}; {reason}", reason, Role.IGNORED) for name, guess in gone.items()}
-        )
+        decided = {n: guess.decided(f"{guess.why}; {reason}", reason, Role.IGNORED) for n, guess in gone.items()}
+        before, guessed = guessed.complete, guessed.changed(decided)
         if not guessed.used:
             raise guessed.nothing_published
+        if guessed.person is None and np.array_equal(before, guessed.complete):
+            roles = {**counted.table.roles, **dict.fromkeys(gone, Role.IGNORED)}
+            counted = replace(counted, table=replace(counted.table, roles=roles))
+            break
     attributes = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.QUASI_IDENTIFIER)}
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
