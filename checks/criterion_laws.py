@@ -258,7 +258,7 @@ def _are_within(cases: Cases, logs: FloatArray) -> BoolArray:
     return np.asarray(within.any(axis=1))
 
 
-def _drawn(values: Hierarchy, rng: np.random.Generator) -> Collection:
+def _drawn(values: Hierarchy, rng: "np.random.Generator") -> Collection:
     """Draw a chain of two or three tables, each of the sensitive value and one or two of three attributes.
 
     The tables have few rows, or some, so that combinations of passing tables can fail.

@@ -455,7 +455,7 @@ class _Exchanged:
             self._dense = names, counts.astype(exact)
         return self._dense[1]
 
-    def make(self, move: _Move, rng: np.random.Generator, pulls: "Sequence[_Pull]") -> None:
+    def make(self, move: _Move, rng: "np.random.Generator", pulls: "Sequence[_Pull]") -> None:
         values = self.codes[move.attribute]
         rows = self._partners(move, rng)
         rows = rows.compress(values[rows[0]] != values[rows[1]], axis=1)
@@ -488,7 +488,7 @@ class _Exchanged:
                     finest[a] = min(level, finest.get(a, level))
         return finest
 
-    def _partners(self, move: _Move, rng: np.random.Generator) -> IndexArray:
+    def _partners(self, move: _Move, rng: "np.random.Generator") -> IndexArray:
         agreed = {a: level for a, level in self._finest(move).items() if a != move.against}
         keys = self.keys({**agreed, move.attribute: move.within})
         order = grouped(keys, 2 * int(rng.integers(1 << 30)) + 1)
@@ -643,7 +643,7 @@ class OpenCells:
         ones = np.ones(np.count_nonzero(is_out))
         return Support(Cells.of(domain, margin, {a: column[is_out] for a, column in zip(margin, every)}, ones), ones)
 
-    def pull(self, rows: _Exchanged, k: int, rng: np.random.Generator) -> _Pull:
+    def pull(self, rows: _Exchanged, k: int, rng: "np.random.Generator") -> _Pull:
         """Return the open cells with a weight for each: emptying or filling it, preferably the shorter way."""
         weights = np.where(rng.random(len(self.counts)) * k < self.counts, 1, -1).astype(np.int16)
         shape = self._shape(rows.domain)

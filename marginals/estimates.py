@@ -276,7 +276,7 @@ def exact_rows(
 
 
 def _rows(
-    model: MarginalModel, codes: Mapping[str, CodeArray], rows: int, rng: np.random.Generator, base_values: bool
+    model: MarginalModel, codes: Mapping[str, CodeArray], rows: int, rng: "np.random.Generator", base_values: bool
 ) -> "pd.DataFrame":
     levels = {a: model.finest_levels[a] for a in model.domain.attributes if a in codes}
     if base_values:

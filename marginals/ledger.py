@@ -27,7 +27,7 @@ from checks.claims import MaxentDiversity, MinCell
 from checks.finding import Finding, Verdict
 from checks.requirements import Requirements
 from marginals.arguments import path_of
-from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES, BundleContent
+from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering
 from marginals.errors import InputError, NothingPublishableError, system_reason
@@ -713,16 +713,6 @@ def pairs(ledger: Ledger) -> Iterator[Pair]:
         worst = findings[-1].worst
         smallest = worst.difference if isinstance(worst, CellDifference) else None
         yield Pair(earlier.number, later.number, joiners.total, leavers.total, findings, smallest, is_known)
-
-
-def turnover_in_words(published: BundleContent) -> str:
-    """Sentence for readers about the turnover that a release assumes; empty where it assumes none."""
-    if not published.turnover_known:
-        return ""
-    return (
-        "It is one of several, of a table that changes, and made for readers who know that people come and go: a count that "
-        "differs a little from that of another release is of many who came and nearly as many who left, not of a few people."
-    )
 
 
 def waiting_lines(waiting: Waiting, domain: Domain) -> Iterator[str]:

@@ -22,7 +22,7 @@ from marginals.files import (
     replaced_meanwhile,
     resolved,
 )
-from marginals.tables.files import is_part
+from marginals.tables.opening import is_part
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,11 @@ that compares two attributes, or that joins several by "or" or "not".
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import reduce
-from itertools import pairwise
 from operator import or_
 from typing import Any
 
@@ -43,13 +41,11 @@ from marginals.conditions import (
 )
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, first_few, is_words, suggested
-from marginals.tables.intervals import Range, numbers_of
 from marginals.tables.table import values_at
 from marginals.tables.values import number_text
-from models.arrays import BoolArray, CountArray
-from models.errors import HierarchyError
+from models.arrays import BoolArray
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
+from models.tables.hierarchy import Domain, Hierarchy
 
 _MIRRORED = {"==": "==", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
@@ -235,162 +231,6 @@ def _of_several(word: str, names: tuple[str, ...]) -> InputError:
 
 def _digits(number: float) -> str:
     return str(int(number)) if number == number // 1 else number_text(Decimal(repr(number)))
-
-
-# One hierarchy of an attribute for several releases. Labels and counts say which levels of two are the same. If neither
-# holds the other, labels that spell out what they stand for, `20-24` and `20-29` or `148**` and `14***`, say how they nest.
-
-
-def matched_levels(
-    part: Hierarchy, full: Hierarchy, fits: Callable[[int, int], bool] = lambda _level, _place: True
-) -> tuple[int, ...] | None:
-    """Return the finest levels of a full hierarchy with the labels and groups of each level of a part; None without one."""
-    places: list[int] = []
-    for level in range(part.height):
-        matching = (
-            place
-            for place in range(places[-1] + 1 if places else 0, full.height)
-            if set(part.labels[level]) <= set(full.labels[place])
-            and (not places or _generalizes_alike(part, level, full, places[-1], place))
-            and fits(level, place)
-        )
-        if (place := next(matching, None)) is None:
-            return None
-        places.append(place)
-    return (*places, full.height)
-
-
-def _generalizes_alike(part: Hierarchy, level: int, full: Hierarchy, below: int, place: int) -> bool:
-    lifted, codes = full.lift(below, place), part.lift(level - 1, level)
-    return all(
-        full.labels[place][lifted[full.code(label, below)]] == part.labels[level][codes[code]]
-        for code, label in enumerate(part.labels[level - 1])
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class CountedHierarchy:
-    """Hierarchy with the rows of each value of its finest published level, which is that of `*` if none is published."""
-
-    hierarchy: Hierarchy
-    finest: int
-    counts: CountArray
-
-    def counts_at(self, level: int) -> Mapping[str, int] | None:
-        """Rows of the values of a level, without those that have none; None if the level is not published."""
-        if level < self.finest:
-            return None
-        codes = self.hierarchy.lift(self.finest, level)
-        rows = np.bincount(codes, self.counts, minlength=self.hierarchy.size(level)).astype(np.int64).tolist()
-        return {label: count for label, count in zip(self.hierarchy.labels[level], rows) if count}
-
-    def levels_in(self, full: "CountedHierarchy") -> tuple[int, ...] | None:
-        """Levels of a full hierarchy that are those of this one, by counts if both have them, else by labels."""
-        by_labels = matched_levels(self.hierarchy, full.hierarchy)
-        return self._counted_levels_in(full) or (by_labels if self._has_all_below(full, by_labels) else None)
-
-    def _counted_levels_in(self, full: "CountedHierarchy") -> tuple[int, ...] | None:
-        def fits(level: int, place: int) -> bool:
-            rows, other = self.counts_at(level), full.counts_at(place)
-            return None in (rows, other) or rows == other
-
-        levels = matched_levels(self.hierarchy, full.hierarchy, fits)
-        return levels if self._has_all_below(full, levels) else None
-
-    def _has_all_below(self, full: "CountedHierarchy", levels: tuple[int, ...] | None) -> bool:
-        # values without rows can be missing where they would be published, but not below
-        if levels is None or not self.finest:
-            return True
-        place = levels[self.finest]
-        below = np.bincount(full.hierarchy.lift(levels[0], place), minlength=full.hierarchy.size(place))
-        own_below = dict(zip(self.hierarchy.labels[self.finest], self.hierarchy.leaf_counts(self.finest).tolist()))
-        labels = self.counts_at(self.finest) or {}
-        return all(own_below[label] == below[full.hierarchy.code(label, place)] for label in labels)
-
-    def over(self, hierarchy: Hierarchy, levels: tuple[int, ...]) -> "CountedHierarchy":
-        """Return the counts in another hierarchy. levels: those of this one in it."""
-        finest = levels[self.finest]
-        counts = np.zeros(hierarchy.size(finest), dtype=np.int64)
-        for label, count in (self.counts_at(self.finest) or {}).items():
-            counts[hierarchy.code(label, finest)] = count
-        return CountedHierarchy(hierarchy, finest, counts)
-
-    def merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        """Return the hierarchy that holds both, with the finer counts; None if labels and counts do not tell the nesting."""
-        if (both := self._merged(other)) is None:
-            return None
-        full, parts = both.hierarchy, (self.hierarchy, other.hierarchy)
-        order = full.order if all(_lies_alike(part, full) for part in parts) else None
-        return replace(both, hierarchy=replace(full, order=order, has_names=any(part.has_names for part in parts)))
-
-    def _merged(self, other: "CountedHierarchy") -> "CountedHierarchy | None":
-        for part, full in ((other, self), (self, other)):
-            if (levels := part.levels_in(full)) is not None:
-                return min(full, part.over(full.hierarchy, levels), key=lambda counted: counted.finest)
-        for fine, coarse in ((self, other), (other, self)):
-            hierarchy = _interleaved(fine.hierarchy, coarse.hierarchy)
-            levels = None if hierarchy is None else matched_levels(fine.hierarchy, hierarchy)
-            if hierarchy is not None and levels is not None:
-                full = fine.over(hierarchy, levels)
-                if coarse._counted_levels_in(full) is not None:
-                    return full
-        return None
-
-    @property
-    def published_levels(self) -> "CountedHierarchy":
-        """Hierarchy from the finest published level on."""
-        levels = range(self.finest, self.hierarchy.height)
-        codes = range(self.hierarchy.size(self.finest))
-        return CountedHierarchy(self.hierarchy.over_levels(levels, codes), 0, self.counts)
-
-
-def _lies_alike(part: Hierarchy, full: Hierarchy) -> bool:
-    if part.order is None or full.order is None:
-        return True
-    if not (levels := matched_levels(part, full)):
-        return False
-    codes = (full.code(part.labels[0][code], levels[0]) for code in part.order)
-    order = tuple(code for code in codes if code is not None)
-    return full.order_among(levels[0], order) == order
-
-
-def _interleaved(fine: Hierarchy, coarse: Hierarchy) -> Hierarchy | None:
-    base_in_coarse = next(filter(None, (_values_over(fine, level, coarse) for level in range(fine.height))), None)
-    if base_in_coarse is None:
-        return None
-    paths = [coarse.lift(0, level)[base_in_coarse] for level in range(coarse.height)]
-    levels = [[fine.labels[level][code] for code in fine.lift(0, level)] for level in range(fine.height)]
-    levels += [[labels[code] for code in path] for labels, path in zip(coarse.labels, paths)]
-    # The same labels for the same values are one level; of nested levels, one with fewer values is above.
-    distinct = sorted(dict.fromkeys(map(tuple, levels)), key=lambda labels: -len(set(labels)))
-    try:
-        return replace(Hierarchy.from_rows(zip(*distinct, [SUPPRESSED] * fine.size(0))), order=fine.order)
-    except HierarchyError:
-        return None
-
-
-def _values_over(fine: Hierarchy, level: int, coarse: Hierarchy) -> list[int] | None:
-    """Base values of the second above those of the first, by the spelling of labels; None unless each has exactly one."""
-    ranges = sorted((numbers, code) for code, numbers in enumerate(numbers_of(coarse)) if numbers is not None)
-    lows = [numbers.low for numbers, _ in ranges]
-    are_disjoint = not any(one.meets(other) for (one, _), (other, _) in pairwise(ranges))
-    prefixes = {
-        (label.rstrip(SUPPRESSED), len(label)): code
-        for code, label in enumerate(coarse.labels[0])
-        if label.endswith(SUPPRESSED)
-    }
-
-    def over(label: str, numbers: Range | None) -> int | None:
-        if (code := coarse.code(label, 0)) is not None:
-            return code
-        if numbers is not None and ranges:
-            wide, code = ranges[max(bisect_right(lows, numbers.low) - 1, 0)]
-            return code if are_disjoint and wide.holds(numbers) else None
-        above = [prefixes[key] for length in range(len(label)) if (key := (label[:length], len(label))) in prefixes]
-        return above[0] if len(above) == 1 else None
-
-    codes = list(map(over, fine.labels[level], numbers_of(fine, level)))
-    return None if None in codes else [code for code in (codes[c] for c in fine.lift(0, level)) if code is not None]
 
 
 EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'

@@ -17,7 +17,9 @@ from models.tables.generalized_cells import GeneralizedCells, Taxonomy, taxonomy
 # married". A cell answers as if its rows were spread evenly over the base values that it covers.
 
 
-def random_count_queries(table: ContingencyTable, conditions: int, number: int, rng: np.random.Generator) -> IndexArray:
+def random_count_queries(
+    table: ContingencyTable, conditions: int, number: int, rng: "np.random.Generator"
+) -> IndexArray:
     """Draw count queries about a base table, whose true answers are all above 0.
 
     Attributes and levels below `*` are drawn at random. The values are those of one random row.

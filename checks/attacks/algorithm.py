@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property, reduce
 from itertools import combinations, islice, product
-from math import prod
+from math import log, prod
 from operator import and_, or_
 from typing import Any
 
@@ -433,13 +433,22 @@ def _all_worlds(rules: _Rules, mask: Mask, most: int) -> Cells | None:
     margin = rules.domain.margin(mask)
     if rules.domain.size(margin) > _MOST_LAID_OUT or rules.left["counts"] < 0:
         return None
-    cells, masks = _all_cells(rules.domain, margin), {*maximal_masks([clique & mask for clique in rules.cliques]), 0}
-    can_have_rows = np.all(
-        [rules.collection.cube.table(table_mask).counts_in(cells) > 0 for table_mask in masks], axis=0
-    )
-    worlds = _worlds_of(rules, cells[can_have_rows], masks, most)
+    cells, table = _all_cells(rules.domain, margin), rules.collection.cube.table
+    masks = sorted({*maximal_masks([clique & mask for clique in rules.cliques]), 0})
+    counts = [table(table_mask).counts_in(cells) for table_mask in masks]
+    is_more = len(masks) == 3 and _are_more(most, cells, (counts[1], counts[2]), table(masks[1] & masks[2]))
+    worlds = None if is_more else _worlds_of(rules, cells[np.all(counts, axis=0)], masks, most)
     rules.spend("counts", 4 * most if worlds is None else worlds.counts.size)
     return worlds
+
+
+def _are_more(most: int, cells: Cells, marginals: tuple[CountArray, CountArray], classes: ContingencyTable) -> bool:
+    """True if more tables than `most` have two marginals: in each class as many as one of its cells can have counts."""
+    (first, second), (place, is_present) = marginals, cells.look_up(classes)
+    counts = np.minimum(first, second) - np.maximum(first + second - classes.counts_in(cells), 0) + 1
+    ways = np.ones(len(classes))
+    np.maximum.at(ways, place[is_present], counts[is_present])
+    return bool(np.log(ways).sum() > log(most) + _ROUNDING)
 
 
 def _worlds_of(rules: _Rules, cells: Cells, masks: Iterable[Mask], most: int) -> Cells | None:
@@ -623,7 +632,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     lower, upper, (class_of, _) = bounds.lower.ravel(), bounds.upper.ravel(), cells.look_up(classes)
     # If a sensitive attribute is added, classes are published ones, so only the counts of cells can be too small.
     least = rules.least_cell if rules.sensitive_in(one.clique) else max(rules.least_class, rules.least_cell)
-    candidates = np.unique(class_of[_can_be_small(lower, upper, least)])
+    candidates = np.flatnonzero(np.bincount(class_of[_can_be_small(lower, upper, least)]))
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))
     outcome, unexamined = Conclusion.SOME, _coarser_margins(domain, margin) - 1

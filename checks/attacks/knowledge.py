@@ -8,7 +8,7 @@ from enum import Enum
 from functools import cache, cached_property, partial, reduce
 from itertools import combinations, product
 from operator import or_
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,12 +18,14 @@ from models.errors import DomainMismatchError, TooManyCellsError
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.frechet_bounds import KEPT_TABLES, FrechetBounds
-from models.intervals.linked_tables import LinkedTables
-from models.intervals.proofs import ProvenBounds
 from models.programs.consistent_tables import UNBOUNDED, PossibleCells
 from models.programs.extremes import Effort, Ranges, Unknowns, narrow, sums_of_cells
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.hierarchy import Domain
+
+if TYPE_CHECKING:
+    from models.intervals.linked_tables import LinkedTables
+    from models.intervals.proofs import ProvenBounds
 
 Levels = Mapping[str, int]
 
@@ -180,7 +182,7 @@ class FactCriteria:
             raise DomainMismatchError("the largest small count must be at least 1, and the protection at least 0")
 
 
-def certain_facts(linked: LinkedTables, bounds: ProvenBounds, criteria: FactCriteria) -> list[Fact]:
+def certain_facts(linked: "LinkedTables", bounds: "ProvenBounds", criteria: FactCriteria) -> list[Fact]:
     """Return all certain facts about linked tables, by kind, ascending by the possible people.
 
     A cell has at most one fact, apart from SENSITIVE ones.
@@ -219,7 +221,7 @@ def certain_facts(linked: LinkedTables, bounds: ProvenBounds, criteria: FactCrit
     return facts
 
 
-def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: Sequence[str]) -> BoolArray:
+def _all_have_one_value(linked: "LinkedTables", bounds: "ProvenBounds", sensitive: Sequence[str]) -> BoolArray:
     """Return the cells of a labelled sensitive value whose group certainly has people, all with the value: shape
     (cells,).
 
@@ -235,7 +237,7 @@ def _all_have_one_value(linked: LinkedTables, bounds: ProvenBounds, sensitive: S
     return chosen
 
 
-def _only_values(linked: LinkedTables, bounds: ProvenBounds, axis: int) -> list[int]:
+def _only_values(linked: "LinkedTables", bounds: "ProvenBounds", axis: int) -> list[int]:
     classification, sets, codes = linked.classifications[axis], linked.sets[axis], linked.keys[:, axis]
     everything = classification.everything
     values = {classification.members(label) for label in (*classification.base, *classification.groups)} - {everything}

@@ -37,7 +37,6 @@ from marginals.keys import TEXTS, Key, Keys, are, is_table, is_text, is_whole, o
 from marginals.messages import LONGEST_WORDS, is_words, printable
 from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
-from marginals.published_values import Part
 from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, ONE_ROW
 from models.arrays import IndexArray, smallest_code_dtype
@@ -334,6 +333,8 @@ def _where(release: Mapping[str, Any], collection: Collection) -> str:
     """Part of a table that is counted, empty for all. Raises BundleError if values outside of it are counted."""
     if "where" not in release:
         return ""
+    from marginals.published_values import Part  # slow to import, and few releases are of a part
+
     with _naming("release.where: "):
         part = Part(release["where"])
         excluding = next(filter(None, map(part.excluding, collection.tables)), None)

@@ -16,6 +16,7 @@ from checks.finding import DECISIVE, Algorithm, Finding, Verdict
 from marginals.bundle.content import BundleContent, model_of
 from marginals.bundle.overlaps import (
     THE_REST,
+    CountedHierarchy,
     LabelOverlaps,
     counted_hierarchy,
     label_overlaps,
@@ -26,7 +27,6 @@ from marginals.bundle.reading import check_agreement, read_bundle
 from marginals.errors import BundleError, IncompatibleReleasesError, InputError
 from marginals.messages import first_few
 from marginals.names import number_of
-from marginals.published_values import CountedHierarchy, Part, inside_all
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
 from models.errors import HierarchyError, MarginalsError
@@ -363,6 +363,8 @@ class TablePair:
         """Limit on the cells of a meet to those that can be in the parts of both tables."""
         if not self.parts:
             return every_cell
+        from marginals.published_values import Part, inside_all  # slow to import, and few releases are of a part
+
         return inside_all([Part(where) for where in sorted({bundle.where for bundle in self.bundles} - {""})])
 
     def overlapping(self) -> Iterator[tuple[Collection, Collection, LabelOverlaps]]:

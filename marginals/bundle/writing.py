@@ -33,7 +33,7 @@ from marginals.messages import printable
 from marginals.output import OutputFile, holds_bundle, keep_apart, require_place
 from marginals.results import plain
 from marginals.tables.attribute import COUNT, Role, in_known_order
-from marginals.tables.files import files_at
+from marginals.tables.opening import files_at
 from models.tables.hierarchy import Hierarchy
 
 # Notes in a ledger that a bundle of these files is out in a folder; it may raise.

@@ -21,7 +21,7 @@ from marginals.publishing.harmful import bounded_values, can_be_shown
 from marginals.publishing.policy import PROPOSED, Policy
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
-from marginals.tables.people import RepeatingKey, worth_counting
+from marginals.tables.people import worth_counting
 from marginals.tables.relations import MOST_REASONS, structurally_missing
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
@@ -101,26 +101,28 @@ class CountedTable:
 def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     """The guesses, and the sensitive columns of which something can be shown. Raises InputError where nothing is left."""
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
-    while True:
-        part = guessed.table
-        if not guessed.complete.all():
-            part = replace(part, frame=part.frame[guessed.complete])
-        counted = _counted(part, *_needed(part, guessed), guessed.person)
-        presentable = _presentable(counted.table)
-        # Where other rows are kept once a column is left out, another one may have too few values among them.
-        gone = {name: reason for name in counted.table.sensitive if name not in presentable}
-        gone = gone or _dependent(guessed, counted.table)
-        if not gone:
-            break
+    counted = _counted(guessed)
+    while gone := _hidden(counted.table, reason) or _dependent(guessed, counted.table):
         left_out = {name: (guessed.guesses[name], why) for name, why in gone.items()}
+        before = guessed.complete
         guessed = guessed.changed(
             {name: guess.decided(f"{guess.why}; {why}", why, Role.IGNORED) for name, (guess, why) in left_out.items()}
         )
         if not guessed.used:
             raise guessed.nothing_published
+        if guessed.person is None and np.array_equal(before, guessed.complete):
+            roles = {**counted.table.roles, **dict.fromkeys(gone, Role.IGNORED)}
+            counted = replace(counted, table=replace(counted.table, roles=roles))
+        else:  # where other rows are kept, another column may have too few values among them
+            counted = _counted(guessed)
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    return guessed, replace(counted, complete=len(part.frame), impossible=_impossible(guessed))
+    return guessed, replace(counted, impossible=_impossible(guessed))
+
+
+def _hidden(table: Table, reason: str) -> dict[str, str]:
+    presentable = _presentable(table)
+    return {name: reason for name in table.sensitive if name not in presentable}
 
 
 def _dependent(guessed: GuessedTable, table: Table) -> dict[str, str]:
@@ -177,14 +179,17 @@ def _presentable(table: Table) -> set[str]:
     return {name for name in table.sensitive if can_be_shown(table, name, requirements)}
 
 
-def _counted(
-    part: DescribedTable, frame: pd.DataFrame, attributes: Mapping[str, Attribute], person: RepeatingKey | None
-) -> CountedTable:
+def _counted(guessed: GuessedTable) -> CountedTable:
     """Several rows of each only count where that takes no value its bound: any row of a person may be looked at."""
+    part, person = guessed.table, guessed.person
+    if not guessed.complete.all():
+        part = replace(part, frame=part.frame[guessed.complete])
+    frame, attributes = _needed(part, guessed)
     read = partial(read_table, frame, attributes, part.missing, decimal=part.decimal, k=part.rare)
+    complete = len(part.frame)
     if person is None:
         table = read(rows_per_person=1)
-        return CountedTable(table, table.rows)
+        return CountedTable(table, table.rows, complete=complete)
     one = read(person=person.columns, one_row=ONE_ROW)
     codes = owners(frame, person.columns, part.missing)
     shares = _shares(one)
@@ -192,8 +197,8 @@ def _counted(
         if _bear(shares, rows):
             table = read(person=person.columns, rows_per_person=rows)
             if _bear(_shares(table), rows) and _presentable(table) == {*table.sensitive}:
-                return CountedTable(table, one.rows, rows)
-    return CountedTable(one, one.rows)
+                return CountedTable(table, one.rows, rows, complete)
+    return CountedTable(one, one.rows, complete=complete)
 
 
 def _shares(table: Table) -> list[Fraction]:

@@ -160,7 +160,7 @@ def meaning_of_values(column: ColumnTexts, labels: Collection[str] = ()) -> Topi
     if len(column.values) < 2:
         return None
     texts = [value.lower() for value in (labels or column.values)]
-    if not any(any(c.isalpha() or c in _SIGNS for c in text) for text in texts):
+    if not any(c.isalpha() or c in _SIGNS for c in {*"".join(texts)}):
         return None
     weights = [1] * len(texts) if labels else column.counts.tolist()
     if len(_RATINGS & set(texts)) >= 2 and {"poor", "bad"} & {word for text in texts for word in text.split()}:

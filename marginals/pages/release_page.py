@@ -16,7 +16,6 @@ from marginals.attacks import published_attacks
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
 from marginals.decision import Decision
-from marginals.ledger import turnover_in_words
 from marginals.messages import installing
 from marginals.names import assumed_independences, beside_name, level_name, margin_in_words
 from marginals.pairs import SIGNS, pairs_shown
@@ -32,7 +31,7 @@ from marginals.say.claims import (
 )
 from marginals.say.decision import decision_words
 from marginals.say.sentences import by_readers
-from marginals.say.table import unit_in_words
+from marginals.say.table import turnover_in_words, unit_in_words
 from marginals.tables.attribute import Role
 from models.errors import NotDecomposableError
 from models.inference.marginal_model import MarginalModel
@@ -203,7 +202,9 @@ def _analysed(published: BundleContent) -> dict[str, Any] | None:
         by_attributes.setdefault(table.attributes, []).append(table)
     candidates = []
     for attributes, tables in by_attributes.items():
-        if len(attributes) > 1 and all(np.unique(codes).size > 1 for table in tables for codes in table.codes):
+        if len(attributes) > 1 and all(
+            np.count_nonzero(np.bincount(codes)) > 1 for table in tables for codes in table.codes
+        ):
             outcome = next((a for a in attributes if a in published.sensitive), attributes[-1])
             candidates.append((outcome not in published.sensitive, max(map(len, tables)), attributes, outcome))
     if not candidates:
@@ -242,6 +243,7 @@ def _environment(*packages: str) -> "jinja2.Environment":
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader(package) for package in packages]),
         autoescape=jinja2.select_autoescape(["html"]),
         undefined=jinja2.StrictUndefined,
+        optimized=False,  # each template is rendered once, so that finding what is constant takes longer than it saves
         trim_blocks=True,
         lstrip_blocks=True,
     )

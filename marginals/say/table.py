@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from checks.classes import Assessment, Eligibility, StrongestRequirements
     from checks.population import Reidentification, Risk
     from checks.requirements import Requirements
+    from marginals.bundle.content import BundleContent
     from marginals.recoding.lattice import SingleTable
     from marginals.recoding.local_recoding import LocalRecoding
     from marginals.tables.table import Table
@@ -38,6 +39,16 @@ def unit_in_words(rows_per_person: RowsPerPerson) -> str:
     if rows_per_person == 1:
         return "Each row is a person of its own, so whatever is counted and claimed is of people."
     return f"No person has more than {rows_per_person:,} of these rows. Counts are of rows, claims are of people."
+
+
+def turnover_in_words(published: "BundleContent") -> str:
+    """Sentence for readers about the turnover that a release assumes; empty where it assumes none."""
+    if not published.turnover_known:
+        return ""
+    return (
+        "It is one of several, of a table that changes, and made for readers who know that people come and go: a count that "
+        "differs a little from that of another release is of many who came and nearly as many who left, not of a few people."
+    )
 
 
 def whose_lines(table: "Table") -> Iterator[str]:

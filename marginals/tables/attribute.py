@@ -381,10 +381,10 @@ class Attribute(Settings):
             numbers = map(NumberFormat().number, ordered)
             widths, single, start = (tuple(map(Decimal, texts)) for texts in (self.intervals, self.apart, [self.start]))
             present = (number for number in numbers if number is not None)
-            return Hierarchy.from_decimal_intervals(present, widths, start[0], single, has_all=not self.is_in_groups)
+            return Hierarchy.from_decimal_intervals(present, widths, start[0], single, full=not self.is_in_groups)
         if self.intervals:
             whole, alone = (tuple(map(int, texts)) for texts in (self.intervals, self.apart))
-            return Hierarchy.from_intervals(ordered, whole, int(self.start), alone, has_all=not self.is_in_groups)
+            return Hierarchy.from_intervals(ordered, whole, int(self.start), alone, full=not self.is_in_groups)
         if self.dates:
             return date_hierarchy(ordered, self.dates)
         if self.prefixes:

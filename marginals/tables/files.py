@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from marginals.errors import InputError, system_reason
-from marginals.files import open_regular, resolved
+from marginals.errors import InputError
+from marginals.files import open_regular
 from marginals.messages import did_you_mean
 from marginals.tables.csv_text import (
     MOST_COLUMNS,
@@ -35,7 +35,7 @@ from marginals.tables.distinct_rows import (
     without_blank_rows,
 )
 from marginals.tables.layout import LOOKED_AT, Header, Layout, footnote
-from marginals.tables.opening import PARQUET, reading, require
+from marginals.tables.opening import PARQUET, found_files, reading, require
 from marginals.tables.workbook import AS_CSV, sheets_of
 
 if TYPE_CHECKING:
@@ -238,13 +238,12 @@ def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) 
     return form
 
 
-_CSV = (".csv", ".csv.gz", ".csv.zip")
 _CELLS = 16_000_000  # read at a time, so that a table larger than memory can be counted
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> Files:
     """Return the files of a path: itself, all CSV or Parquet files in a folder, or those that a glob finds."""
-    paths = _paths(path)
+    paths = found_files(path)
     if not paths:
         raise InputError(f"there is no table at {path}")
     for file in paths:
@@ -267,26 +266,6 @@ def files_of(path: Path, form: FileForm = PLAIN) -> Files:
     if form.sheet is not None and not (isinstance(files, ProgramFile) and files.has_header):
         raise InputError(f"{files.name} has no sheets; leave out sheet, which is of workbooks")
     return files
-
-
-def files_at(path: Path) -> list[Path]:
-    """Return the files of a path, sorted; none where there is none."""
-    return [file for file in _paths(path) if file.exists()]
-
-
-def _is_table(file: Path) -> bool:
-    return file.name.lower().endswith((*PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
-
-
-def _paths(path: Path) -> list[Path]:
-    if path.is_dir():
-        try:
-            return sorted(file for file in path.rglob("*") if _is_table(file))
-        except OSError as error:  # a folder in it that nobody may read, or that goes meanwhile
-            raise InputError(f"the folder {path} cannot be read: {system_reason(error)}") from None
-    if path.exists() or not any(c in str(path) for c in "*?["):
-        return [path] if path.exists() else []
-    return sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
 
 
 @dataclass(frozen=True)
@@ -430,12 +409,3 @@ def _rows_refused(path: Path, form: FileForm) -> Iterator[None]:
         yield
     except InputError as error:
         raise (broken_row(path, form) or error) from None
-
-
-def is_part(path: Path, file: Path) -> bool:
-    """Return whether a file is one of those of a path, by whatever link, or would be once it is written."""
-    if path.is_dir():
-        joins = _is_table(file) and resolved(file).is_relative_to(resolved(path))
-    else:
-        joins = resolved(file) == resolved(path) or (not path.exists() and resolved(file).match(str(resolved(path))))
-    return joins or (file.exists() and any(file.samefile(part) for part in files_at(path)))

@@ -112,7 +112,7 @@ _SIGNS = {
     "|anni|jaar|år|de|da|dai|von|y$",
     "$": "eur(?:os?)?|usd|chf|gbp|dollars?",
 }
-_WORD = re.compile(rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?")
+_WORD = rf"(?<![^\W\d_])(?:{'|'.join(f'({words})' for words in _SIGNS.values())})(?![^\W_])\.?"
 _SDMX = re.compile(r"^y_(ge|gt|le|lt)(?=[0-9])|^y([0-9]+)[t-](?=[0-9])")
 _SDMX_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -129,10 +129,10 @@ _POINT = re.compile(_AMOUNT)
 _BETWEEN = re.compile(
     rf"(>=?|){_AMOUNT}(-|\.{{2,3}}|~|(?:-|\.{{2,3}}|<=| (?:{'|'.join(_JOINTS)}|[&ye])|,|)<=?){_AMOUNT}"
 )
-_FROM = re.compile(rf"(>=?){_AMOUNT}|{_AMOUNT}\+")
-_BELOW = re.compile(rf"((?:<=)?<|<=){_AMOUNT}|{_AMOUNT}!")
+_FROM = rf"(>=?){_AMOUNT}|{_AMOUNT}\+"
+_BELOW = rf"((?:<=)?<|<=){_AMOUNT}|{_AMOUNT}!"
 _END = rf"(?:{_AMOUNT}|[-+]?inf(?:inity)?|)"
-_BRACKETED = re.compile(rf"([\[\](])\s*{_END}\s*(;|,|-|\.\.)\s*{_END}\s*([\[\])])")
+_BRACKETED = rf"([\[\](])\s*{_END}\s*(;|,|-|\.\.)\s*{_END}\s*([\[\])])"
 _FACTORS = {"k": 1000, "m": 1_000_000}
 _GROUPED_BY_POINT = re.compile(r"[-+]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _LONGEST = 60
@@ -144,14 +144,14 @@ def _range_in(text: str) -> Range | None:
         return None
     plain = text if text.isascii() else normalize("NFKC", text).translate(_SAME_SIGN)
     plain = " ".join(plain.lower().split()).rstrip(";,")
-    if match := _BRACKETED.fullmatch(plain):
+    if plain.startswith(("[", "]", "(")) and (match := re.fullmatch(_BRACKETED, plain)):
         opening, low, sign, high, closing = match.groups()
         is_loose = opening + closing == "()" and sign == "-"  # parentheses around a range
         with_ends = (opening == "[" or is_loose, closing == "]" or is_loose)
         return _between(low, high, with_ends[0] and low is not None, with_ends[1] and high is not None)
     plain = _SDMX.sub(lambda code: f"{code[2]}-" if code[2] else _SDMX_SIGNS[code[1]], plain)
     if _LETTERS.search(plain):
-        plain = _WORD.sub(_sign_of, _BETWEEN_WORDS.sub(r"\1-\2", plain))
+        plain = re.sub(_WORD, _sign_of, _BETWEEN_WORDS.sub(r"\1-\2", plain))
         if any(len(letters) > 1 for letters in _LETTERS.findall(plain) if letters not in _JOINTS):
             return None
     plain = _AROUND_SIGNS.sub(r"\1", " ".join(plain.split()))
@@ -159,9 +159,9 @@ def _range_in(text: str) -> Range | None:
         return _between(plain, plain)
     if (match := _BETWEEN.fullmatch(plain)) and (match[1] or " " not in match[3]):
         return _between(match[2], match[4], match[1] != ">", not match[3].endswith("<"))
-    if match := _FROM.fullmatch(plain):
+    if match := re.fullmatch(_FROM, plain):
         return _between(match[2] or match[3], None, match[1] != ">", False)
-    if match := _BELOW.fullmatch(plain):
+    if match := re.fullmatch(_BELOW, plain):
         return _between(None, match[2] or match[3], False, match[1] in ("<=", None))
     return None
 

@@ -1,4 +1,4 @@
-"""Files opened to be read: decompressed by their suffix, and errors in words.
+"""Files of tables, found by a path and opened to be read: decompressed by their suffix, and errors in words.
 
 The message of a library or an engine is never quoted: it may quote rows.
 """
@@ -13,11 +13,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from marginals.errors import InputError, TooLittleMemoryError
-from marginals.files import open_regular
+from marginals.errors import InputError, TooLittleMemoryError, system_reason
+from marginals.files import open_regular, resolved
 from marginals.messages import installing
 
 PARQUET = (".parquet", ".pq")
+_CSV = (".csv", ".csv.gz", ".csv.zip")
 
 
 @contextmanager
@@ -106,3 +107,35 @@ def engine_refusals(name: str) -> Iterator[None]:
         if "OutOfMemory" in type(error).__name__ or "OutOfMemory" in str(error):
             raise TooLittleMemoryError(name) from None
         raise InputError(f"{name} cannot be counted by its engine ({type(error).__name__})") from None
+
+
+def files_at(path: Path) -> list[Path]:
+    """Return the files of a path, sorted; none where there is none."""
+    return [file for file in found_files(path) if file.exists()]
+
+
+def _is_table(file: Path) -> bool:
+    return file.name.lower().endswith((*PARQUET, *_CSV)) and not file.name.startswith((".", "_"))
+
+
+def found_files(path: Path) -> list[Path]:
+    """Return the files of a path: itself, all tables in a folder, or those that a glob finds."""
+    if path.is_dir():
+        try:
+            return sorted(file for file in path.rglob("*") if _is_table(file))
+        except OSError as error:  # a folder in it that nobody may read, or that goes meanwhile
+            raise InputError(f"the folder {path} cannot be read: {system_reason(error)}") from None
+    if path.exists():
+        return [path]
+    return (
+        sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if any(c in str(path) for c in "*?[") else []
+    )
+
+
+def is_part(path: Path, file: Path) -> bool:
+    """Return whether a file is one of those of a path, by whatever link, or would be once it is written."""
+    if path.is_dir():
+        joins = _is_table(file) and resolved(file).is_relative_to(resolved(path))
+    else:
+        joins = resolved(file) == resolved(path) or (not path.exists() and resolved(file).match(str(resolved(path))))
+    return joins or (file.exists() and any(file.samefile(part) for part in files_at(path)))

@@ -132,7 +132,7 @@ def without_spike(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Seque
 
 def last_decimal(numbers: Sequence[Decimal]) -> Decimal:
     """Unit of the last decimal that any of the numbers has; 1 for whole ones."""
-    return min(Decimal(1), *(Decimal(1).scaleb(int(number.normalize().as_tuple().exponent)) for number in numbers))
+    return Decimal(1).scaleb(min(0, *(int(number.normalize().as_tuple().exponent) for number in numbers)))
 
 
 def inner_range(numbers: Sequence[Decimal], counts: CountArray) -> tuple[Decimal, Decimal]:

@@ -20,7 +20,7 @@ from marginals.files import PRIVATE, private_folder, replace_file
 from marginals.pages.steward_page import renamed
 from marginals.release.release import Release, open_release
 from marginals.steward import StewardFile, steward_page_path
-from marginals.tables.files import files_at
+from marginals.tables.opening import files_at
 from marginals.window.jobs import SEARCH, Job, JobList
 from marginals.window.project import NOTES, ConfigFile, Project, flat
 from models.errors import MarginalsError

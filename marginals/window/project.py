@@ -21,7 +21,7 @@ from marginals.files import PRIVATE, held, private_folder, replace_file, resolve
 from marginals.output import holds_bundle
 from marginals.publishing.policy import NO_DIVERSITY
 from marginals.tables.attribute import Role
-from marginals.tables.files import files_at
+from marginals.tables.opening import files_at
 from models.errors import MarginalsError
 
 CONFIG = "release.toml"

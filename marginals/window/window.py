@@ -18,7 +18,8 @@ from marginals.config.release_toml import Config
 from marginals.errors import InputError
 from marginals.files import PRIVATE, replace_file
 from marginals.tables.attribute import Codebook, Role
-from marginals.tables.files import files_at, frame_of
+from marginals.tables.files import frame_of
+from marginals.tables.opening import files_at
 from marginals.tables.table import Table
 from marginals.window.candidates import Candidates, searched_by
 from marginals.window.gate import REPORT_POLICY, Gate

@@ -81,7 +81,7 @@ class PlausibleTables:
         """Pairs that no table shows together at their finest levels; they are associated like published pairs."""
         return tuple(self._parting)
 
-    def drawn(self, rng: np.random.Generator, passes: int = _PASSES) -> Iterator[dict[str, CodeArray]]:
+    def drawn(self, rng: "np.random.Generator", passes: int = _PASSES) -> Iterator[dict[str, CodeArray]]:
         """Yield one table after the other: by attribute the codes of its rows, shape (rows,). passes: per table."""
         while True:
             rows = self._independent(rng)
@@ -113,7 +113,7 @@ class PlausibleTables:
     def _levels(self) -> Mapping[str, int]:
         return {name: level for name, level in self.collection.finest_levels.items() if self.collection.shows(name)}
 
-    def _independent(self, rng: np.random.Generator) -> dict[str, CodeArray]:
+    def _independent(self, rng: "np.random.Generator") -> dict[str, CodeArray]:
         """Return a random table without associations beyond the margins: all ways to join the cliques are equally likely."""
         rows: dict[str, CodeArray] = {}
         levels: dict[str, int] = {}
@@ -153,7 +153,7 @@ class PlausibleTables:
                 parting.setdefault((min(one, other), max(one, other)), []).append(place)
         return {pair: tuple(places) for pair, places in sorted(parting.items())}
 
-    def _interactions(self, rows: Mapping[str, CodeArray], rng: np.random.Generator) -> _Interactions:
+    def _interactions(self, rows: Mapping[str, CodeArray], rng: "np.random.Generator") -> _Interactions:
         """Return for each parted pair the scores of the values of both attributes; the first ones are multiplied by s."""
         keys = [self._keys(rows, self._levels, self.domain.margin(separator)) for separator, *_ in self._edges]
         interactions = {}
@@ -166,7 +166,7 @@ class PlausibleTables:
             interactions[pair] = sign * rho / (1 - rho * rho) / spread * first, second
         return interactions
 
-    def _scores(self, name: str, rng: np.random.Generator) -> FloatArray:
+    def _scores(self, name: str, rng: "np.random.Generator") -> FloatArray:
         """Return a random function of the values of an attribute, of mean 0 and variance 1; of ordered values a trend."""
         level, hierarchy = self._levels[name], self.domain.hierarchy(name)
         counts = self.collection.cube.table(self.domain.mask({name: level})).dense().astype(np.float64)
@@ -179,7 +179,7 @@ class PlausibleTables:
         return scores
 
     def _exchange(
-        self, rows: dict[str, CodeArray], edge: _Edge, interactions: _Interactions, rng: np.random.Generator
+        self, rows: dict[str, CodeArray], edge: _Edge, interactions: _Interactions, rng: "np.random.Generator"
     ) -> None:
         """Offer each row an exchange with another row of its separator cell; make those that the distribution accepts."""
         separator, near, beyond = edge

@@ -157,7 +157,7 @@ class Unknowns(Ranges):
         """True if many bounds are asked about at once."""
         return self.sums is None and len(self) >= _LARGE_FROM
 
-    def apart(self, waiting: BoolArray, most: int, rng: np.random.Generator) -> list[Bound]:
+    def apart(self, waiting: BoolArray, most: int, rng: "np.random.Generator") -> list[Bound]:
         """Return some waiting bounds, no two of them in one equation (Luby 1986); for few numbers only the first one."""
         if not self.is_large or most == 1 or not waiting.any():
             return [divmod(int(np.argmax(waiting)), len(self))] if waiting.any() else []

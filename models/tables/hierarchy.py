@@ -173,13 +173,13 @@ class Hierarchy:
         start: int = 0,
         apart: Sequence[int] = (),
         *,
-        has_all: bool = True,
+        full: bool = True,
     ) -> "Hierarchy":
         """Build a hierarchy of whole numbers in intervals of growing width, counted from `start`.
 
         apart: numbers that are intervals by themselves at the first width, and divide the interval around them. The
         base values are all whole numbers of the outermost intervals that the given values touch. So the hierarchy
-        reveals no more about the data than those intervals do. Without `has_all` they are the given values, and one of
+        reveals no more about the data than those intervals do. Without `full` they are the given values, and one of
         each interval. If no number is negative and `start` is positive, no interval reaches below 0. Raises
         HierarchyError for widths that do not divide, or other values.
 
@@ -196,7 +196,7 @@ class Hierarchy:
                 numbers.append(int(value))
             except ValueError:
                 raise HierarchyError(f"value {position} is not a whole number, which intervals need") from None
-        return cls._binned(numbers, (widths, start, apart), None, has_all)
+        return cls._binned(numbers, (widths, start, apart), None, full)
 
     @classmethod
     def from_decimal_intervals(
@@ -206,7 +206,7 @@ class Hierarchy:
         start: Decimal = Decimal(0),
         apart: Sequence[Decimal] = (),
         *,
-        has_all: bool = True,
+        full: bool = True,
     ) -> "Hierarchy":
         """Build a hierarchy of numbers in intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and
         not 25.
@@ -220,12 +220,12 @@ class Hierarchy:
         >>> Hierarchy.from_decimal_intervals([Decimal("0.5")], [Decimal(1)], apart=[Decimal("0.5")]).labels[1]
         ('0-<0.5', '0.5-<0.6', '0.6-<1')
         """
-        distinct = set(numbers)
-        last_digits = [number.normalize(Context(prec=400)).as_tuple() for number in (*distinct, *widths, start, *apart)]
+        distinct, exact = set(numbers), Context(prec=400)
+        last_digits = [number.normalize(exact).as_tuple() for number in (*distinct, *widths, start, *apart)]
         exponents = [digits.exponent for digits in last_digits if isinstance(digits.exponent, int)]
         if len(exponents) < len(last_digits):
             raise HierarchyError("intervals are of numbers, not of infinity or what is no number")
-        return cls._binned(distinct, (widths, start, apart), max(-min(exponents), 0), has_all)
+        return cls._binned(distinct, (widths, start, apart), max(-min(exponents), 0), full)
 
     @classmethod
     def _binned(
@@ -233,15 +233,14 @@ class Hierarchy:
         numbers: Iterable[int | Decimal],
         intervals: tuple[Sequence[int | Decimal], int | Decimal, Sequence[int | Decimal]],
         decimals: int | None,
-        has_all: bool,
+        full: bool,
     ) -> "Hierarchy":
         """Build intervals in units of the last decimal; without decimals the end of an interval is inside, else outside."""
         widths, start, apart = intervals
         check_widths(widths)
         unit = 10 ** (decimals or 0)
-        values, steps, single, (first,) = (
-            [int(Fraction(number) * unit) for number in scaled] for scaled in (numbers, widths, apart, [start])
-        )
+        values = [above * unit // below for above, below in (number.as_integer_ratio() for number in numbers)]
+        steps, single, (first,) = ([int(Fraction(n) * unit) for n in scaled] for scaled in (widths, apart, [start]))
         if not values or not steps:
             raise HierarchyError("intervals need at least one width and one value")
 
@@ -263,7 +262,7 @@ class Hierarchy:
         cuts = sorted({end for number in single for end in (number - first, number - first + 1) if low < end < high})
         lower = offsets.astype(dtype)
         if high - low <= _MAX_GRID:
-            lower = np.union1d(np.arange(low, high, 1 if has_all else steps[0], dtype=dtype), [*offsets, *cuts])
+            lower = np.union1d(np.arange(low, high, 1 if full else steps[0], dtype=dtype), [*offsets, *cuts])
         labels, parents = [tuple(map(str if decimals is None else spelled, (lower + first).tolist()))], []
         for step in steps:
             bounds = np.array([low, *cuts, high], dtype=lower.dtype)

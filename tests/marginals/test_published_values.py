@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 import marginals
 from command_line import output
 from marginals import InputError
+from marginals.bundle.overlaps import CountedHierarchy, matched_levels
 from marginals.conditions import Where
-from marginals.published_values import CountedHierarchy, Part, matched_levels, meanings
+from marginals.published_values import Part, meanings
 from models import CountArray, Domain, Hierarchy
 from strategies import hierarchies
 
