@@ -12,7 +12,7 @@ from werkzeug.wrappers import Request, Response
 from checks.diversity.registry import PRESETS as DEMANDS
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
-from marginals.config.presets import PRESETS, preset_of
+from marginals.config.presets import PRESETS, Preset, preset_of
 from marginals.errors import InputError
 from marginals.named_rules import named_rule, rule_names
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy
@@ -26,6 +26,11 @@ from marginals.window.project import drop, put, section
 from marginals.window.window import Window, sensitive_of
 from models.errors import MarginalsError
 from models.tables.hierarchy import SUPPRESSED
+
+
+def _counted_by(preset: Preset) -> tuple[str, str, str]:
+    return "k_link", preset.of_all, preset.of_cells
+
 
 _TYPED = "diversity:"
 """Beginning of the name of a field with the diversity of a column."""
@@ -49,7 +54,6 @@ def show(window: Window, _request: Request) -> Response:
         offers.append({"choice": choice, "shares": shares, "is_demanded": is_demanded})
     texts = {name: text for name, text in diversities.items() if isinstance(text, str) and text != NO_DIVERSITY}
     preset = preset_of(policy)
-    keys = ("k_link", preset.of_all, preset.of_cells)
     return window.page(
         "policy.html",
         "policy",
@@ -58,7 +62,7 @@ def show(window: Window, _request: Request) -> Response:
         offers=offers,
         is_custom=not any(offer["is_demanded"] for offer in offers),
         now=costs(table, policy.least("k_link") or 1, policy.least(preset.of_cells), texts),
-        counts=[(key, MEANINGS[key.replace("_", "-")], getattr(policy, key)) for key in keys],
+        counts=[(key, MEANINGS[key.replace("_", "-")], getattr(policy, key)) for key in _counted_by(preset)],
         demands=[*DEMANDS, *KINDS, NO_DIVERSITY],
         diversities=[(name, diversities.get(name) or PROPOSED) for name in sensitive],
         harms=[] if table is None else [harm_of(table, name, used[name]) for name in sensitive if name in table.roles],
@@ -89,8 +93,8 @@ def _claims(
 def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
-    preset = preset_of(window.config().policy)
-    counts = {key: _count(form, key) for key in ("k_link", preset.of_all, preset.of_cells)}
+    config = window.config()
+    counts = {key: _count(form, key) for key in _counted_by(preset_of(config.policy))}
     typed = {name.removeprefix(_TYPED): text.strip() for name, text in form.items() if name.startswith(_TYPED)}
     for name, text in typed.items():
         try:
