@@ -276,21 +276,19 @@ class _Comparing:
             return
         cells = prod(self.cube.domain.hierarchy(name).size(0) for name in names)
         with suppress(TooManyCellsError):
+            data = self.cube.table(mask)
             if len(names) == 2 and cells <= min(_CELLS, _ALL_CELLS - self.cells):
                 self.cells += cells
-                self._add_pair((names[0], names[1]), self.cube.table(mask).dense())
+                self._add_pair((names[0], names[1]), data.dense())
             else:
-                data = self.cube.table(mask)
                 self.errors[names] = {name: total_variation(data, model) for name, model in self.models.items()}
 
     def order(self, names: tuple[str, ...]) -> tuple[int, ...]:
         return tuple(map(self.cube.domain.index, names))
 
     def table_errors(self, model: str, tables: Iterable[tuple[str, ...]], number: int) -> TableErrors:
-        compared = {
-            names: self.errors[names][model] for names in sorted(tables, key=self.order) if names in self.errors
-        }
-        return TableErrors(compared, number - len(compared))
+        compared = sorted(filter(self.errors.__contains__, tables), key=self.order)
+        return TableErrors({names: self.errors[names][model] for names in compared}, number - len(compared))
 
     def _add_pair(self, names: tuple[str, str], counts: CountArray) -> None:
         shares, margin = counts / max(self.cube.total, 1), dict.fromkeys(names, 0)

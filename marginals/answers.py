@@ -29,9 +29,7 @@ if TYPE_CHECKING:
 
 LEAST_TABLES, USUAL_TABLES = 20, 50
 
-_WIDENED = 1.5
-"""Factor by which an interval reaches further from the median than the quantiles of the drawn tables. These alone hold
-the truth in too few cases if all attributes follow one trait."""
+_WIDENED = 1.5  # factor on the quantiles of drawn tables, too narrow alone if all attributes follow one trait
 
 
 class Bounds(NamedTuple):

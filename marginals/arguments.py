@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from math import inf
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, cast
@@ -110,21 +110,19 @@ def _is_number(value: object) -> bool:
 
 def whole(least: int, most: int | None = None) -> Taken:
     """Whole numbers of Python or of NumPy, from `least` on."""
-
-    def test(value: Any) -> bool:
-        is_whole = hasattr(value, "__index__") and not isinstance(value, bool) and not getattr(value, "shape", ())
-        return is_whole and least <= value.__index__() and (most is None or value.__index__() <= most)
-
-    return Taken(f"a whole number from {least:,} {'on' if most is None else f'to {most:,}'}", test)
+    words = f"a whole number from {least:,} {'on' if most is None else f'to {most:,}'}"
+    last = inf if most is None else most
+    return Taken(words, lambda value: isinstance(value, Integral) and _is_number(value) and least <= int(value) <= last)
 
 
 def number(least: float, most: float = inf, *, inside: bool = False) -> Taken:
     """Numbers from `least` to `most`; inside: without these ends."""
-    test = (
-        (lambda v: _is_number(v) and least < v < most) if inside else (lambda v: _is_number(v) and least <= v <= most)
-    )
-    words = "a number of at least 0" if most == inf else f"a number {'between' if inside else 'from'} {least:g} "
-    return Taken(words if most == inf else words + f"{'and' if inside else 'to'} {most:g}", test)
+
+    def test(value: Any) -> bool:
+        return _is_number(value) and (least < value < most if inside else least <= value <= most)
+
+    first, second = ("between", "and") if inside else ("from", "to")
+    return Taken("a number of at least 0" if most == inf else f"a number {first} {least:g} {second} {most:g}", test)
 
 
 def one_of(*texts: str) -> Taken:
@@ -137,21 +135,15 @@ def instance(kind: type | UnionType, words: str) -> Taken:
     return Taken(words, lambda value: isinstance(value, kind))
 
 
-def _are_texts(value: object) -> bool:
-    return (
-        isinstance(value, Sequence)
-        and not isinstance(value, bytes)
-        and all(isinstance(element, str) for element in value)
-    )
+def _are_texts_or_table(value: object) -> bool:
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, Sequence) and not isinstance(value, bytes) and all(isinstance(text, str) for text in value)
 
 
 NAME = instance(str, "the name of an attribute")
-ATTRIBUTES = Taken(
-    "the name of an attribute, a list of names, or a level for each", lambda v: isinstance(v, Mapping) or _are_texts(v)
-)
-CONDITION = Taken(
-    "a condition: a text, a list of texts, or labels by attribute", lambda v: isinstance(v, Mapping) or _are_texts(v)
-)
+ATTRIBUTES = Taken("the name of an attribute, a list of names, or a level for each", _are_texts_or_table)
+CONDITION = Taken("a condition: a text, a list of texts, or labels by attribute", _are_texts_or_table)
 FLAG, FUNCTION = instance(bool, "True or False"), Taken("a function of a frame", callable)
 PATH = instance(str | os.PathLike, "the path of a file, as a text or a pathlib.Path")
 

@@ -5,6 +5,7 @@ numbers between two ends. The bounds of a sum, a mean or a share below a number 
 (`models.programs.nested_counts`; design 4.21). Rows without a value are in none of these numbers.
 """
 
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 
 _LAID_OUT = 1 << 20
 
-_ROUNDING = 1e-12
-"""Share of the rows by which a quantile may miss its own, so that rounding does not move it."""
-
+_ROUNDING = 1e-12  # share of the rows by which a quantile may miss its own
 _MOST_GROUPS = 10_000
 
 Limits = tuple[float, float]
@@ -62,10 +61,8 @@ class Amounts:
 
     def __post_init__(self) -> None:
         self.model = self.rows.model
-        self.hierarchy, self.finest = (
-            self.model.domain.hierarchy(self.attribute),
-            self.model.finest_levels[self.attribute],
-        )
+        self.hierarchy = self.model.domain.hierarchy(self.attribute)
+        self.finest = self.model.finest_levels[self.attribute]
         self.places: IndexArray = self.hierarchy.lift(0, self.finest).astype(np.intp)  # published codes, by base value
         self.numbers = LabelNumbers.of(self.attribute, self.hierarchy)
         if self.ends.limits is not None:
@@ -146,11 +143,8 @@ class Amounts:
         low, high = self._stated_ends
         is_used = self.counting & ((low > self.numbers.low) | (high < self.numbers.high))
         labels = self.hierarchy.labels
-        over = {
-            labels[level][self.hierarchy.lift(0, level)[code]]
-            for code in np.flatnonzero(is_used)
-            for level in range(self.hierarchy.height)
-        }
+        lifted = (self.hierarchy.lift(0, level)[is_used].tolist() for level in range(self.hierarchy.height))
+        over = {labels[level][code] for level, codes in enumerate(lifted) for code in codes}
         return tuple(f"{label} is {meaning}" for label, meaning in self._meanings.items() if label in over)
 
     @cached_property
@@ -182,17 +176,12 @@ class Amounts:
         return ValueRange(self._first(lows, low, probability, 1), self._first(highs, high, probability, 0))
 
     def _first(self, candidates: FloatArray, ends: FloatArray, probability: float, side: int) -> float:
-        first, last = 0, len(candidates) - 1
-        while first < last:
-            middle = (first + last) // 2
-            below = np.concatenate([(ends <= candidates[middle]).astype(np.float64), np.zeros(len(ends))])
-            shares = self._shares(below)
+        def reaches(candidate: float) -> bool:
+            shares = self._shares(np.concatenate([(ends <= candidate).astype(np.float64), np.zeros(len(ends))]))
             assert shares is not None
-            if shares[side] >= probability * (1 - _ROUNDING) and shares[side] > 0:
-                last = middle
-            else:
-                first = middle + 1
-        return float(candidates[first])
+            return shares[side] >= probability * (1 - _ROUNDING) and shares[side] > 0
+
+        return float(candidates[bisect_left(candidates[:-1].tolist(), True, key=reaches)])
 
     def estimated(self, model: MarginalModel) -> "Estimated":
         """Numbers as a model estimates them. Raises InputError if no row with a readable number is expected."""
@@ -300,12 +289,10 @@ def means(model: MarginalModel, attribute: str, by: Attributes, where: Where, en
     hierarchies = {a: model.domain.hierarchy(a) for a in margin}
     if not margin or prod(hierarchies[a].size(level) for a, level in margin.items()) > _MOST_GROUPS:
         raise TooManyCellsError(f"means are told of 1 to {_MOST_GROUPS:,} groups; ask for fewer or coarser values")
+    above = {a: hierarchies[a].lift(0, level) for a, level in margin.items()}
     groups, answers = list(product(*(range(hierarchies[a].size(level)) for a, level in margin.items()))), []
     for codes in groups:
-        group = {
-            a: Meaning.certain(np.asarray(hierarchies[a].lift(0, level) == code))
-            for (a, level), code in zip(margin.items(), codes)
-        }
+        group = {a: Meaning.certain(np.asarray(above[a] == code)) for a, code in zip(margin, codes)}
         amounts = replace(of_all, rows=of_all.rows.and_of(group))
         if amounts.mean_range() is None:
             answers.append(Answer(nan, CERTAIN, Bounds(nan, nan, sharp=True)))

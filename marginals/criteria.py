@@ -115,8 +115,7 @@ def _few(labels: Sequence[str], kind: str) -> str:
     return spelled_labels(labels) if len(labels) <= _NAMED else f"{len(labels)} {kind}"
 
 
-_NAMED = 5
-"""Labels that a clause names, at most."""
+_NAMED = 5  # labels of a clause
 
 
 def _times(criterion: Recursive | PdRecursive) -> str:

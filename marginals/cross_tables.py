@@ -10,7 +10,7 @@ from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Attributes, MeantRows, as_margin, categories, cells_of, free_name, marked
 from marginals.tables.intervals import numbers_at
-from models.arrays import CodeArray, FloatArray, IndexArray
+from models.arrays import CodeArray, FloatArray
 from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.frechet_bounds import MarginBounds
 from models.inference.marginal_model import MarginalModel
@@ -21,8 +21,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-NORMALIZED = {"rows": 1, "columns": 0, "all": None}
-"""Totals that cells of a cross table are shares of, with the axis that is summed over."""
+NORMALIZED = {"rows": 1, "columns": 0, "all": None}  # the axis that is summed over for the totals
 
 
 def table(
@@ -52,7 +51,7 @@ def table(
     basis = CERTAIN if is_counted else selected.basis(margin)
     value, kinds = cells.counts, np.full(len(cells), basis.kind.value, dtype=object)
     if normalize is not None:
-        value = _shares_of(value, _groups(codes, {"rows": down, "columns": across, "all": ()}[normalize]))
+        value = _shares_of(value, codes, {"rows": down, "columns": across, "all": ()}[normalize])
     if not is_judged:
         value, kinds = np.full(len(cells), np.nan), np.full(len(cells), BasisKind.NONE.value, dtype=object)
     columns_of_cells: dict[str, Any] = {"value": value}
@@ -88,13 +87,9 @@ def index(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArr
     import pandas as pd
 
     columns = [categories(domain, a, margin[a], column) for a, column in codes.items()]
-    if not columns:
-        return None
-    return (
-        pd.Index(columns[0], name=next(iter(codes)))
-        if len(columns) == 1
-        else pd.MultiIndex.from_arrays(columns, names=list(codes))
-    )
+    if len(columns) > 1:
+        return pd.MultiIndex.from_arrays(columns, names=list(codes))
+    return pd.Index(columns[0], name=next(iter(codes))) if columns else None
 
 
 def numbers(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray]) -> dict[str, FloatArray]:
@@ -106,14 +101,11 @@ def numbers(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeA
     return points
 
 
-def _groups(codes: Mapping[str, CodeArray], attributes: Collection[str]) -> IndexArray | None:
+def _shares_of(counts: FloatArray, codes: Mapping[str, CodeArray], attributes: Collection[str]) -> FloatArray:
     chosen = [codes[a] for a in attributes if a in codes]
-    return np.unique(np.stack(chosen), axis=1, return_inverse=True)[1].ravel() if chosen else None
-
-
-def _shares_of(counts: FloatArray, groups: IndexArray | None) -> FloatArray:
-    if groups is None:
+    if not chosen:
         return np.asarray(counts / max(counts.sum(), 1e-300))
+    groups = np.unique(np.stack(chosen), axis=1, return_inverse=True)[1].ravel()
     return np.asarray(counts / np.bincount(groups, counts)[groups])
 
 
@@ -131,9 +123,7 @@ def _bounds(
     totals = [np.reshape(end, sizes) for end in (sums.lower, sums.upper)]
     others = [end.sum(axis=summed, keepdims=True) - end for end in cells]
     lower, upper = share_bounds(cells, (others[0], others[1]), (totals[0], totals[1]))
-    is_sharp = (counts.sharp and np.array_equal(totals[0], totals[1])) or bool(
-        np.array_equal(lower, upper, equal_nan=True)
-    )
+    is_sharp = (counts.sharp and np.array_equal(totals[0], totals[1])) or np.array_equal(lower, upper, equal_nan=True)
     return MarginBounds(lower.reshape(counts.lower.shape), upper.reshape(counts.lower.shape), is_sharp)  # type: ignore[arg-type]
 
 
@@ -146,11 +136,9 @@ def covered_by(model: MarginalModel, levels: Mapping[str, int], basis: Basis) ->
             hierarchy = model.domain.hierarchy(attribute)
             parents = hierarchy.lift(level, level_shown)
             several = np.bincount(parents, minlength=hierarchy.size(level_shown)) > 1
-            covered[attribute] = {
-                label: hierarchy.labels[level_shown][parent]
-                for label, parent in zip(hierarchy.labels[level], parents.tolist())
-                if several[parent]
-            }
+            groups = hierarchy.labels[level_shown]
+            above = zip(hierarchy.labels[level], parents.tolist())
+            covered[attribute] = {label: groups[parent] for label, parent in above if several[parent]}
     return covered
 
 
@@ -160,8 +148,7 @@ def _alike(
     by_attribute = []
     for a, groups in covered.items():
         if a in codes:
-            texts = [
-                f"{a} {groups[label]}" if label in groups else "" for label in domain.hierarchy(a).labels[margin[a]]
-            ]
+            labels = domain.hierarchy(a).labels[margin[a]]
+            texts = [f"{a} {groups[label]}" if label in groups else "" for label in labels]
             by_attribute.append([texts[code] for code in codes[a].tolist()])
     return [", ".join(filter(None, texts)) for texts in zip(*by_attribute)]

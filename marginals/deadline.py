@@ -15,11 +15,8 @@ from models.errors import MarginalsError, TimeOverError
 
 Result = TypeVar("Result")
 
-PROGRESS_IN_LINES = ("MARGINALS_PROGRESS", "lines")
-"""The variable, and its value, by which a program asks the commands that it starts for their progress in lines of JSON."""
-
-Seconds: TypeAlias = float | Deadline | None
-"""Seconds from now, or a deadline that somebody has set; None: as long as it takes."""
+PROGRESS_IN_LINES = ("MARGINALS_PROGRESS", "lines")  # asks commands for progress in lines of JSON
+Seconds: TypeAlias = float | Deadline | None  # None: as long as it takes
 
 
 def within(seconds: Seconds) -> Deadline:
@@ -34,7 +31,6 @@ def within(seconds: Seconds) -> Deadline:
 
 
 SEARCH_CLOCK = time.monotonic
-"""Clock of the time limit of a policy."""
 
 
 class Phases:
@@ -54,14 +50,9 @@ class Phases:
         self.name, self._begun = name, now
 
 
-PHASES = Phases()
-"""The phases of the command that runs."""
-
-ANSWERED = "answered questions"
-"""Task of progress when a search has found tables: the named questions that they answer, as bits."""
-
-VERIFYING = "verifying"
-"""Task of progress while all claims of the release to be written are verified."""
+PHASES = Phases()  # of the command that runs
+ANSWERED = "answered questions"  # a search has found tables; the number's bits are the named questions
+VERIFYING = "verifying"  # all claims of the release to be written
 
 
 def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]) -> Result:
@@ -71,9 +62,8 @@ def stopped_after(seconds: float | None, answer: str, work: Callable[[], Result]
     the time if the work has caught it. If an engine turns it into another error, it is turned back. Nothing is stopped
     without seconds, beyond what a timer counts, in another thread, or on Windows, which has no such timer.
     """
-    if seconds is None or seconds > threading.TIMEOUT_MAX or not hasattr(signal, "setitimer"):
-        return work()
-    if threading.current_thread() is not threading.main_thread():
+    has_timer = hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread()
+    if seconds is None or seconds > threading.TIMEOUT_MAX or not has_timer:
         return work()
 
     is_over = False

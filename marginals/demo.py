@@ -17,9 +17,7 @@ from models.tables.hierarchy import Hierarchy
 # within a row of people matter, so that two influences combine by multiplication. No person, place or rate is real.
 
 MISSING = "?"
-MISSING_PROBABILITY = 0.005
-"""Share of rows in which education or occupation was left unanswered."""
-
+MISSING_PROBABILITY = 0.005  # of education and of occupation
 YOUNGEST, OLDEST = 17, 90
 
 _PLACES_PER_DISTRICT = 3

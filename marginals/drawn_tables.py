@@ -7,7 +7,6 @@ groups suggest.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +22,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-Statistic = Callable[["pd.DataFrame"], Any]
-"""A number, a Series or a frame of numbers, made of a table with a row for each person."""
-
+Statistic = Callable[["pd.DataFrame"], Any]  # numbers of a table with a row for each person
 FAMILIES = ("ols", "logit", "poisson")  # as statsmodels calls them
 
 _STEEPEST = 1.8  # density within a group; 2 leaves nobody at its lower end
@@ -108,8 +105,11 @@ def estimate(
     basis = basis_by(model, model.finest_levels)
     if not isinstance(results[0], pd.Series | pd.DataFrame):
         middle = interval_of(list(map(_number, results)), level)[1]
-        drawing = level, tables, seed
-        return Answer(middle, basis, Bounds(), model, partial(_number_of, function), _drawing=drawing)
+
+        def ask(table: Any) -> float:
+            return _number(_result(function, frame_of_table(table)))
+
+        return Answer(middle, basis, Bounds(), model, ask, _drawing=(level, tables, seed))
     try:
         together = pd.concat([one.stack() if isinstance(one, pd.DataFrame) else one for one in results], axis=1)
         numbers = together.to_numpy(dtype=np.float64)
@@ -132,10 +132,6 @@ def _result(function: Statistic, frame: "pd.DataFrame") -> Any:
             f"the function fails on a drawn table ({type(error).__name__}: {error}); columns are labels"
             + (f", and numbers are in {numbers}" if numbers else "")
         ) from error
-
-
-def _number_of(function: Statistic, table: DrawnTable) -> float:
-    return _number(_result(function, frame_of_table(table)))
 
 
 def _number(result: Any) -> float:
@@ -164,14 +160,8 @@ def fit(model: MarginalModel, formula: str, family: str, level: float, tables: i
     freedom = (tables - 1) * (1 + within / np.maximum(between, 1e-300)) ** 2
     value, error = values.mean(axis=0), np.sqrt(within + between)
     reach = t.ppf((1 + level) / 2, freedom) * error
-    columns = {
-        "value": value,
-        "std_error": error,
-        "low": value - reach,
-        "high": value + reach,
-        "kind": basis.kind.value,
-    }
-    return marked(pd.DataFrame(columns, fits[0][0].index), basis)
+    columns = {"value": value, "std_error": error, "low": value - reach, "high": value + reach}
+    return marked(pd.DataFrame(columns, fits[0][0].index).assign(kind=basis.kind.value), basis)
 
 
 def _fitted(

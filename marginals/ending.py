@@ -15,15 +15,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-INTERNAL = 70
-"""Exit status of an error that nobody foresaw (EX_SOFTWARE of sysexits.h)."""
-
-UNWRITTEN = 74
-"""Exit status where standard output cannot be written (EX_IOERR)."""
-
-INTERRUPTED = 130
-"""Exit status of Ctrl-C: 128 and the number of its signal."""
-
+INTERNAL = 70  # exit status of an error that nobody foresaw (EX_SOFTWARE of sysexits.h)
+UNWRITTEN = 74  # exit status where standard output cannot be written (EX_IOERR)
+INTERRUPTED = 130  # exit status of Ctrl-C: 128 and the number of its signal
 TRACEBACK = "--traceback"
 
 INTERRUPTION = "interrupted; nothing is half written"
@@ -70,7 +64,7 @@ def wants_traceback(arguments: Sequence[str]) -> bool:
 def unforeseen(error: BaseException) -> str:
     """Sentence about an error that nobody foresaw: what it is and where, never its own words, which may be of data."""
     if isinstance(error, ImportError):  # its words are about an installation
-        return _one_line(str(error))
+        return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(error)[:1000])
     where = f" in {place}" if (place := _place(error.__traceback__)) else ""
     return (
         f"internal error ({type(error).__name__}{where}): nothing was decided; the same command with {TRACEBACK} says "
@@ -87,10 +81,6 @@ def _place(traceback: TracebackType | None) -> str:
             place = f"{file.relative_to(home).as_posix()}, line {traceback.tb_lineno}"
         traceback = traceback.tb_next
     return place
-
-
-def _one_line(text: str) -> str:
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text[:1000])
 
 
 def _last_words(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
@@ -190,13 +180,8 @@ def _stream(stream: Any, number: int) -> Any:
     else:
         return stream
     written = _Stream(number)
-    return io.TextIOWrapper(
-        written,
-        encoding,
-        errors="backslashreplace",
-        newline=None,
-        line_buffering=lines or number == 2 or written.isatty(),
-    )
+    lines = lines or number == 2 or written.isatty()
+    return io.TextIOWrapper(written, encoding, errors="backslashreplace", line_buffering=lines)
 
 
 def _number(stream: Any) -> int | None:

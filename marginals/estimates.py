@@ -99,8 +99,7 @@ def assumption(assumed: tuple[tuple[str, ...], ...]) -> str:
     return "; and ".join(f"no published table {part}" for part in parts)
 
 
-Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]
-"""Attributes at their finest published levels, or with a level for each: `{"age": 1, "sex": 0}`."""
+Attributes: TypeAlias = str | Sequence[str] | Mapping[str, int]  # the finest published levels, or a level for each
 
 
 class Unjudged(NamedTuple):
@@ -197,11 +196,8 @@ class MeantRows:
     @property
     def cut(self) -> tuple[str, ...]:
         """Labels that a range cuts, after their attributes: `age 30-39`."""
-        return tuple(
-            f"{attribute} {self.model.domain.hierarchy(attribute).labels[0][code]}"
-            for attribute, meaning in self.meanings.items()
-            for code in np.flatnonzero(meaning.cut).tolist()
-        )
+        cuts = ((a, code) for a, meaning in self.meanings.items() for code in np.flatnonzero(meaning.cut).tolist())
+        return tuple(f"{a} {self.model.domain.hierarchy(a).labels[0][code]}" for a, code in cuts)
 
     def distinctions(self, levels: Mapping[str, int]) -> dict[str, Distinction]:
         """Return the values of some levels, and the rows meant, that an answer distinguishes."""

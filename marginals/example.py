@@ -32,7 +32,6 @@ _PEOPLE = {
     ("52", "Female", "Flu"): 3,
     ("59", "Male", "Gout"): 6,
 }
-"""People of an age, sex and diagnosis."""
 
 frame = pd.DataFrame([p for p, n in _PEOPLE.items() for _ in range(n)], columns=["age", "sex", "diagnosis"])
 
@@ -45,6 +44,5 @@ attributes = {
 table = read_table(frame, attributes)
 
 publication = publish(table, Policy(k_link=4, diversity="distinct:2", base="none", max_attributes=2))
-"""Tables of two columns each, with the report for the steward."""
 
 release = publication.release

@@ -19,14 +19,9 @@ from typing import BinaryIO
 
 from marginals.errors import InputError, system_reason
 
-PUBLIC, PRIVATE = 0o666, 0o600
-"""Modes of a file: for those whom the umask lets, or for its owner alone, whatever the umask is."""
-
-DESCRIPTOR, MAX_DESCRIPTOR_BYTES = "datapackage.json", 16 << 20
-"""Name of the file that makes a folder a release, and its largest size."""
-
-OTHERS = stat.S_IRWXG | stat.S_IRWXO
-"""Bits of a mode for others than the owner."""
+PUBLIC, PRIVATE = 0o666, 0o600  # for those whom the umask lets, or the owner alone
+DESCRIPTOR, MAX_DESCRIPTOR_BYTES = "datapackage.json", 16 << 20  # makes a folder a release
+OTHERS = stat.S_IRWXG | stat.S_IRWXO  # bits of a mode for others than the owner
 
 
 def csv_text(rows: Iterable[Sequence[object]], delimiter: str = ",") -> str:
@@ -252,8 +247,7 @@ def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
         raise InputError(f"the {kind} {path.name} cannot be read as UTF-8 text with {separators}") from None
 
 
-_OPEN_FILES = Path("/proc/self/fd")
-"""Folder in which Linux lets a process open again what it has open, so that libraries that ask for a path can use it."""
+_OPEN_FILES = Path("/proc/self/fd")  # Linux opens these again, so that libraries that ask for a path can use them
 
 
 @contextmanager
@@ -304,11 +298,8 @@ def _lock(descriptor: int, taken: str, seconds: float = 0) -> None:
         time.sleep(0.02)
 
 
-_WAITED = 60.0
-"""Seconds that a run waits for another one to have written."""
-
-_WRITING: ContextVar[frozenset[Path]] = ContextVar("_WRITING", default=frozenset())
-"""The folders in which this thread is the only writer."""
+_WAITED = 60.0  # seconds for another run to have written
+_WRITING: ContextVar[frozenset[Path]] = ContextVar("_WRITING", default=frozenset())  # by this thread alone
 
 
 @contextmanager

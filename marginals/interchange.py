@@ -122,15 +122,13 @@ def _print_csv(frame: pd.DataFrame) -> None:
 
 def published_frames(published: BundleContent) -> dict[str, pd.DataFrame]:
     """Return published tables as frames, by the names of their files: a row for each cell, with its labels and `count`."""
-    frames = {}
+    frames, domain = {}, published.domain
     for table in published.everything.tables:
         codes = dict(zip(table.attributes, table.codes))
-        columns: dict[str, Any] = {
-            a: categories(published.domain, a, table.margin[a], column) for a, column in codes.items()
-        }
-        columns |= numbers(published.domain, table.margin, codes)
+        columns: dict[str, Any] = {a: categories(domain, a, table.margin[a], column) for a, column in codes.items()}
+        columns |= numbers(domain, table.margin, codes)
         name = "-".join(f"{attribute}.{level}" for attribute, level in table.margin.items())
-        frames[name] = pd.DataFrame(columns | {free_name("count", published.domain.attributes): table.counts})
+        frames[name] = pd.DataFrame(columns | {free_name("count", domain.attributes): table.counts})
     return dict(sorted(frames.items()))
 
 
@@ -146,10 +144,9 @@ def to_duckdb(published: BundleContent, database: str | Path = ":memory:") -> "d
     if str(database) != ":memory:" and Path(database).exists():
         raise InputError(f"{database} is there already; name another file")
     connection = duckdb.connect(str(database))
-    frames = published_frames(published) | {
-        f"levels of {name}": pd.DataFrame(hierarchy.rows()).add_prefix("level")
-        for name, hierarchy in published.domain.items()
-    }
+    frames = published_frames(published)
+    for name, hierarchy in published.domain.items():
+        frames[f"levels of {name}"] = pd.DataFrame(hierarchy.rows()).add_prefix("level")
     for name, frame in frames.items():
         texts = frame.astype(dict.fromkeys(frame.select_dtypes(exclude="number"), str))
         connection.register("published", texts)

@@ -51,8 +51,7 @@ def _collected(answers: Iterable[Answer], done: Callable[[int], None] | None) ->
     return collected
 
 
-_taken: list[Callable[[Any], Any]] = []
-"""The work of a process that was forked for it, which so need not be pickled."""
+_taken: list[Callable[[Any], Any]] = []  # work of a process that was forked for it, so it need not be pickled
 
 
 def _take(work: Callable[[Any], Any]) -> None:

@@ -37,6 +37,7 @@ class Key:
 Keys = Mapping[str, Key]
 
 
+# Keys that were taken out, without the name of an attribute or a file.
 REPLACED: Mapping[str, str] = {
     "search.start": "leave it out; in Python, a strategy of your own can begin anywhere",
     "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
@@ -53,14 +54,12 @@ REPLACED: Mapping[str, str] = {
     "risk.clusters": "risk --utility finds the best disclosure whatever attributes depend on; leave it out",
     "risk.step_utility": "every level below * is worth 1; leave it out",
 }
-"""Keys that were taken out, without the name of an attribute or a file, and what there is instead."""
 
 
 class Settings:
     """Base of classes of settings: an argument that was taken out is refused with what there is instead."""
 
-    section: ClassVar[str]
-    """Section of a config with the same keys."""
+    section: ClassVar[str]  # section of a config with the same keys
 
     def __new__(cls, *_: Any, **settings: Any) -> Self:
         """Raise InputError for an argument that was taken out."""
@@ -146,9 +145,7 @@ def are(kind: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda values: isinstance(values, list | tuple) and all(map(kind, values))
 
 
-ANY = Key(lambda _: True, "")
-"""Key that is checked elsewhere."""
-
+ANY = Key(lambda _: True, "")  # a key that is checked elsewhere
 FLAG = Key(lambda value: isinstance(value, bool), "be true or false")
 TEXTS = Key(are(is_text), "be a list of texts")
 

@@ -9,21 +9,17 @@ from marginals.tables.intervals import whole_ends
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
-Line = Mapping[str, Interval]
-"""Ranges of counts that differ in one attribute only, by its label."""
-
-Groups = Mapping[str, Sequence[str]]
-"""Parts of each label that stands for other labels."""
-
+Line = Mapping[str, Interval]  # counts that differ in one attribute, by its label
+Groups = Mapping[str, Sequence[str]]  # labels that stand for other labels
 BLANK = "(blank)"
 
+# Totals, unless a spec names them.
 TOTALS = frozenset(
     {
         *("total", "totals", "all", "sum", "overall", "everyone", "everybody", "both", "both sexes", "persons"),
         *("all ages", "all persons", "all sexes", "all areas", "grand total", "insgesamt", "gesamt", "ensemble"),
     }
 )
-"""Labels that are totals where no spec names the totals."""
 
 _LIKE_TOTAL = re.compile(
     r"(?i)_t|i alt|tout|toplam|(?:.*[\W_])?(?:tot|total[set]?|totaal|sum|summ[ae]|alle?(?! other))(?:[\W_].*)?"
@@ -185,18 +181,13 @@ def _read_hinted_groups(reading: LabelReading, hint: Hints) -> None:
         for label, parts in wholes.items():
             alike = [evidence[other] for other in wholes if level[other] == level[label]]
             is_sure = adds_up and (evidence[label] or 0) > 1
-            if is_sure or (
-                adds_up and evidence[label] and 0 not in alike and prod(map(int, filter(None, alike))) >= _HINT
-            ):
+            are_sums = adds_up and evidence[label] and 0 not in alike and prod(map(int, filter(None, alike))) >= _HINT
+            if is_sure or are_sums:
                 reading.groups[label] = tuple(parts)
             elif evidence[label] is not None and (is_stub or adds_up):
                 reading.groups[label] = (*parts, f"{label}: others")
                 is_sure = not evidence[label]
-            if (
-                not is_sure
-                and label not in _exact(reading)
-                and (is_stub or (wholes is not indented and evidence[label]))
-            ):
+            if not is_sure and label not in _exact(reading) and (is_stub or evidence[label]):
                 reading.doubts[label] = f"it may be a group that {parts[0]!r} is in"
     headings = [n for n in indented if all(line[n] == (0, UNBOUNDED) for line in reading.lines if n in line)]
     parts = [part for label in headings for part in indented[label]]
@@ -285,11 +276,8 @@ def _codes_of_groups(order: Sequence[str]) -> dict[str, list[str]]:
         if match := _CODES.fullmatch(label):
             ends = [(other, _CODES.fullmatch(other)) for other in order if other != label]
             pairs = [(other, code[1] if code else other, code[2] if code else other) for other, code in ends]
-            inner[label] = [
-                other
-                for other, low, high in pairs
-                if low[:1].isupper() and match[1] <= low and high[: len(match[2])] <= match[2]
-            ]
+            from_first = [pair for pair in pairs if pair[1][:1].isupper() and match[1] <= pair[1]]
+            inner[label] = [other for other, _, high in from_first if high[: len(match[2])] <= match[2]]
             continue
         longer = [other for other in order if other != label and other.startswith(label)]
         longer = [other for other in longer if other[len(label) :].strip("0") or not other.isdecimal()]

@@ -132,8 +132,8 @@ class _View:
         return False
 
 
+# Values with a known total, and vectors of their counts; None for too many.
 _Part: TypeAlias = tuple[IndexArray, CountArray | None]
-"""Values with a known total, and the vectors of their counts that are tried; None for too many."""
 
 
 def _with_small_values(view: _View, disclosure: FittedLevelDisclosure, deadline: Deadline) -> FittedLevelDisclosure:

@@ -59,8 +59,8 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
+# Only the first entry has hierarchies, which are those of all.
 ENTRY, CELLS, HIERARCHIES, BUNDLE = "entry.json", "cells.csv", "hierarchies.json", "release"
-"""Names in the folder of an entry; only the first entry has hierarchies, which are those of all."""
 
 FORMAT = 1
 
@@ -620,9 +620,7 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
     counts, codes = today.base_counts, {}
     is_known = np.ones(len(counts), dtype=bool)
     for name, hierarchy in domain.items():
-        place = {label: code for code, label in enumerate(hierarchy.labels[0])}
-        new = np.array([place.get(label, -1) for label in today.domain.hierarchy(name).labels[0]], dtype=np.int64)
-        codes[name] = new[counts.column(name, 0)]
+        codes[name] = hierarchy.codes(today.domain.hierarchy(name).labels[0], 0)[counts.column(name, 0)]
         is_known &= codes[name] >= 0
     codes = {name: column[is_known] for name, column in codes.items()}
     return ContingencyTable.from_cells(domain, dict.fromkeys(codes, 0), codes, counts.counts[is_known])
@@ -636,9 +634,7 @@ def _recoded(domain: Domain, today: Table) -> ContingencyTable:
 # no more than about w wait. It is a forecast, on which no claim of privacy depends.
 
 
-CHANGED = 0.02
-"""Share of the people who are assumed to come or leave between two releases, as many of the one as of the other."""
-
+CHANGED = 0.02  # share of the people who leave between two releases, and of those who come
 _REMEMBERED = 256
 
 

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 from checks import PROJECT
 
-_LONGEST = 1000
-"""Characters that a sentence shows; a label may have a million."""
+_LONGEST = 1000  # characters; a label may have a million
 
 
 def printable(text: str) -> str:
@@ -16,8 +15,7 @@ def printable(text: str) -> str:
     return escaped if len(text) <= _LONGEST else escaped[:_LONGEST] + "..."
 
 
-_FEW = 10
-"""Smaller counts of rows are not told in what can leave the house: configs, messages and errors."""
+_FEW = 10  # smaller counts of rows do not leave the house in configs, messages and errors
 
 
 def few(count: int, rows: int = 0) -> str:
@@ -38,8 +36,7 @@ def share_in_words(share: Fraction) -> str:
     return "under 1" if 100 * share < 1 else str(min(99, round(100 * share)))
 
 
-LONGEST_WORDS = 200
-"""Characters of a title or a description."""
+LONGEST_WORDS = 200  # characters of a title or a description
 
 
 def is_words(text: object) -> bool:
@@ -55,8 +52,7 @@ def wrapped(line: str, width: int) -> str:
     )
 
 
-_SHOWN = 12
-"""Names that are listed where none is close."""
+_SHOWN = 12  # names, where none is close
 
 
 def did_you_mean(text: str, names: Sequence[str]) -> str:
@@ -65,11 +61,8 @@ def did_you_mean(text: str, names: Sequence[str]) -> str:
 
     from models.tables.hierarchy import SUPPRESSED  # loaded here: NumPy comes with it
 
-    close = (
-        [k for k in names if k.rstrip(SUPPRESSED) == text]
-        or get_close_matches(text, names)
-        or [k for k in names if k.lower() == text.lower()]
-    )
+    similar = get_close_matches(text, names) or [k for k in names if k.lower() == text.lower()]
+    close = [k for k in names if k.rstrip(SUPPRESSED) == text] or similar
     return f"did you mean {' or '.join(map(repr, close))}?" if close else ""
 
 

@@ -17,13 +17,14 @@ def number_of(count: int, one: str, many: str = "") -> str:
     return f"{count:,} {one if count == 1 else many or f'{one}s'}"
 
 
+def quoted(text: object) -> str:
+    """Spell a text, or a list of texts or numbers, as TOML does."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def toml_key(name: str) -> str:
     """A name as a key of TOML, in quotes if it needs them."""
-    return (
-        name
-        if re.fullmatch(r"[A-Za-z0-9_-]+", name)
-        else json.dumps(name, ensure_ascii=False).replace("\x7f", "\\u007f")
-    )
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else quoted(name)
 
 
 def column_name(attribute: str) -> str:
@@ -167,9 +168,8 @@ def independences_in_words(tree: JunctionTree) -> tuple[str, ...]:
 
 def assumed_independences(collection: Collection) -> tuple[str, ...]:
     """Sentences on assumptions of the maximum-entropy distribution, true but not all of them without a junction tree."""
-    return independences_in_words(
-        collection.junction_tree if collection.is_decomposable else triangulated_tree(collection)
-    )
+    tree = collection.junction_tree if collection.is_decomposable else triangulated_tree(collection)
+    return independences_in_words(tree)
 
 
 def independence_in_words(statement: Independence, domain: Domain) -> str:

@@ -17,12 +17,10 @@ from marginals.files import (
     PUBLIC,
     open_regular,
     prefix,
+    refusals,
     replace_file,
     replaced_meanwhile,
     resolved,
-)
-from marginals.files import (
-    refusals as refusals,
 )
 from marginals.tables.files import is_part
 

@@ -10,19 +10,15 @@ from models.graphs.basis import Basis, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain
 
-_LISTED = 64
-"""Attributes beyond which pairs are counted and not listed."""
+_LISTED = 64  # attributes beyond which pairs are counted and not listed
+UNPUBLISHED = "unpublished"  # kind of a pair with an unpublished attribute
 
-UNPUBLISHED = "unpublished"
-"""The kind of a pair with an unpublished attribute."""
-
+# Full, half and empty circle, and a dash.
 SIGNS: Mapping[str, str] = MappingProxyType(
     {BasisKind.PUBLISHED: "\u25cf", BasisKind.SUPPORTED: "\u25d0", BasisKind.ASSUMED: "\u25cb", UNPUBLISHED: "\u2013"}
 )
-"""Sign of each kind: a full, a half and an empty circle, and a dash."""
 
 ANALYSABLE = (BasisKind.PUBLISHED.value, BasisKind.SUPPORTED.value)
-"""Kinds of pairs that tables tell something of."""
 
 
 @dataclass(frozen=True)
@@ -83,13 +79,10 @@ def pairs_shown(collection: Collection) -> PairsShown:
     part = {name: {name} for name in domain.attributes}
     for a, b in (pair for pair, basis in bases.items() if basis):
         part |= dict.fromkeys(part[a] | part[b], part[a] | part[b])
-    pairs = tuple(
-        ShownPair(pair, kind, _in_words(bases[pair], pair, domain), part[pair[0]] == part[pair[1]])
-        if pair in bases
-        else ShownPair(pair, kind)
-        for pair, kind in kinds.items()
-    )
-    return PairsShown(domain.attributes, pairs, numbers)
+    pairs = {pair: ShownPair(pair, kind) for pair, kind in kinds.items()}
+    for (a, b), basis in bases.items():
+        pairs[a, b] = ShownPair((a, b), kinds[a, b], _in_words(basis, (a, b), domain), part[a] == part[b])
+    return PairsShown(domain.attributes, tuple(pairs.values()), numbers)
 
 
 def _in_words(basis: Basis, pair: tuple[str, str], domain: Domain) -> str:

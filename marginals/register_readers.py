@@ -61,9 +61,8 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=why)
     readers, budget = readers_of(collection, sensitive, published.sensitive), FULL.until(published.deadline)
     try:
-        result = [
-            register_shares(collection.cube, tables, sensitive, budget) for tables in readers if tables is not None
-        ]
+        linked = (tables for tables in readers if tables is not None)
+        result = [register_shares(collection.cube, tables, sensitive, budget) for tables in linked]
     except (ContradictionError, TimeOverError, TooManyCellsError) as reason:
         return RegisterReaders(sensitive, NOT_EXAMINED, people, note=str(reason))
     if None in readers or None in result:
@@ -95,7 +94,5 @@ def _readers(published: BundleContent, collection: Collection, sensitive: str) -
 
 def _is_attested(published: BundleContent, sensitive: str) -> bool:
     checked = zip(published.claims, published.verify().checks)
-    verdicts = {
-        finding.verdict for claim, finding in checked if isinstance(claim, Register) and claim.about == sensitive
-    }
-    return verdicts == {Verdict.ATTESTED}
+    about = (finding for claim, finding in checked if isinstance(claim, Register) and claim.about == sensitive)
+    return {finding.verdict for finding in about} == {Verdict.ATTESTED}

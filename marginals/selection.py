@@ -154,9 +154,9 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
 
 def _row_counts(column: "pd.Series[Any]", name: str) -> CountArray:
     numbers = reals(column)
-    if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
+    if not ((numbers >= 0) & (numbers < 1 << 53) & (numbers == np.floor(numbers))).all():
         raise InputError(
-            f"the counts in {name!r} must be whole numbers, 0 or more; round weights yourself if you want them as counts"
+            f"the counts in {name!r} must be whole numbers, 0 or more and below 2^53; round weights yourself to use them as counts"
         )
     return numbers.astype(np.int64)
 
@@ -184,13 +184,13 @@ def _categorical(column: "pd.Series[Any]") -> pd.Categorical:
     return values
 
 
+# Columns of tests, with the types of those that are no text.
 _COLUMNS = dict.fromkeys(("first", "second", "given"), "") | {
     "deviance": "float64",
     "df": "Int64",
     "df_adjusted": "Int64",
     "p": "float64",
 }
-"""Columns of tests, with the types of those that are no text."""
 
 
 def _line(selected: SelectedModel, edge: tuple[str, str], adjusted: bool) -> dict[str, object]:
@@ -242,8 +242,7 @@ class ModelComparison:
     only_in_other: tuple[tuple[str, str], ...]
 
 
-Again = Callable[[ContingencyTable], SelectedModel]
-"""The same search on other counts of the same attributes."""
+Again = Callable[[ContingencyTable], SelectedModel]  # the same search on other counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,15 +325,13 @@ class Selection(SelectedModel, Renewed):
 
         Raises InputError if the other is of other counts.
         """
-        mine, its = (
-            model.collection.cube.table(sum(model.collection.domain.attribute_masks)) for model in (self, other)
-        )
+        cubes = (model.collection.cube for model in (self, other))
+        mine, its = (cube.table(sum(cube.domain.attribute_masks)) for cube in cubes)
         if mine.domain != its.domain or len(mine) != len(its) or not equal_cells([mine, its]):
             raise InputError("the two models are of different tables, so their deviances cannot be compared")
-        edges = [{frozenset(edge): edge for edge in model.graph.edges} for model in (self, other)]
-        lacking, added = (
-            tuple(edge for pair, edge in these.items() if pair not in those) for these, those in (edges, edges[::-1])
-        )
+        edges, its_edges = ({frozenset(edge): edge for edge in model.graph.edges} for model in (self, other))
+        lacking = tuple(edge for pair, edge in edges.items() if pair not in its_edges)
+        added = tuple(edge for pair, edge in its_edges.items() if pair not in edges)
         aic, bic = self.aic - other.aic, self.bic - other.bic
         if lacking and added:
             return ModelComparison(aic, bic, False, None, None, None, None, lacking, added)
@@ -410,8 +407,8 @@ def _plain(move: str) -> str:
     return move.replace(" at level 0", "")
 
 
+# Function of a model's cliques: True or None allows it, False or a reason refuses it.
 Allowed = Callable[[tuple[tuple[str, ...], ...]], bool | str | None]
-"""Function of the cliques of a model. True or None allows it; False or a reason refuses it."""
 
 
 def select(
@@ -461,12 +458,9 @@ def select(
     require(parameters, str, "parameters", '"nominal" or "adjusted"')
     rows = _noted(counted(data, counts))
     domain = rows.counts.domain
-    limits = Limits(
-        _groups(required, "required", domain),
-        _groups(forbidden, "forbidden", domain),
-        max_attributes,
-        Unconstrained() if constraint is None else partial(_on_names, constraint, domain),
-    )
+    allows = Unconstrained() if constraint is None else partial(_on_names, constraint, domain)
+    together, apart = _groups(required, "required", domain), _groups(forbidden, "forbidden", domain)
+    limits = Limits(together, apart, max_attributes, allows)
     search = partial(selected, criterion=criterion, strategy=strategy, limits=limits, parameters=parameters, seed=seed)
     return _selection(rows, partial(_in_time, search, time_limit))
 

@@ -12,13 +12,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from marginals.accuracy import Comparison, TableErrors
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
-from marginals.ledger import Waiting
 from marginals.output import OutputFile, keep_apart, require_place
 from marginals.results import Renewed
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
@@ -27,17 +25,14 @@ from models.tables.hierarchy import Domain, Mask
 if TYPE_CHECKING:
     import pandas as pd
 
+    from marginals.accuracy import Comparison, TableErrors
+    from marginals.ledger import Waiting
     from models.search.further_tables import FurtherTable
 
 
-MARK = '<meta name="marginals-page" content="steward">'
-"""Mark in the head of every steward's page, by which the program recognizes one."""
-
-_HEAD = 4096
-"""Bytes at the beginning of a page that contain the mark."""
-
+MARK = '<meta name="marginals-page" content="steward">'  # recognizes a steward's page
+_HEAD = 4096  # bytes that contain the mark
 _OF_RELEASE = re.compile(rb'<meta name="marginals-release" content="([0-9a-f]+)">')
-"""Mark in the head that names the release of the page."""
 
 
 def steward_page_path(release: Path) -> Path:
@@ -178,7 +173,6 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
 
 
 _NO_STEP = "no step is noted: the search ended where it began, or its strategy notes none"
-"""Text of the single line of a trace without steps."""
 
 
 def _gain(step: Step, objective: Objective) -> float:
@@ -196,8 +190,7 @@ def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
     return dict(sorted(moves.items(), key=lambda item: -len(item[1])))
 
 
-AS_THE_REST = 1.0
-"""Weight of an analysis that nobody asked for: no more than the rest of the data."""
+AS_THE_REST = 1.0  # weight of an analysis that nobody asked for
 
 
 @dataclass(frozen=True)
@@ -249,14 +242,14 @@ class StewardReport(Renewed):
     search: SearchResult
     dropped: int
     dropped_in: Mapping[str, int]
-    compare: Callable[[], Comparison]
+    compare: "Callable[[], Comparison]"
     page: Callable[["StewardReport"], bytes]
     domain: Domain
     unpublished: Mapping[str, str]
     find_refused_improvements: Callable[[], tuple[RefusedMove, ...] | None]
     left_out: int = 0
     wanted: tuple[WantedTable, ...] = ()
-    waiting: Waiting | None = None
+    waiting: "Waiting | None" = None
     has_base: bool = False
     objective: PenalizedDivergence = KL
     further: FurtherTables | None = None
@@ -268,7 +261,7 @@ class StewardReport(Renewed):
         return tuple(table for table in self.wanted if table.weight > AS_THE_REST)
 
     @cached_property
-    def comparison(self) -> Comparison:
+    def comparison(self) -> "Comparison":
         """Errors of its tables and counts, with yardsticks; computed on demand."""
         return self.compare()
 
@@ -289,12 +282,12 @@ class StewardReport(Renewed):
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
 
     @property
-    def one_way(self) -> TableErrors:
+    def one_way(self) -> "TableErrors":
         """Errors of the tables of one attribute."""
         return self.comparison.release.one_way
 
     @property
-    def two_way(self) -> TableErrors:
+    def two_way(self) -> "TableErrors":
         """Errors of the tables of two attributes."""
         return self.comparison.release.two_way
 

@@ -101,14 +101,10 @@ def prediction_accuracy(
         rows = named.base_counts
         rng, model = np.random.default_rng(seed), over.model
         drawn = drawn_leaves(model.domain, model.finest_levels, model.draw(rows.total, rng), rows.total, rng)
-        sampled = ContingencyTable.from_cells(
-            model.domain, dict(rows.margin), drawn, np.ones(rows.total, dtype=np.int64)
-        )
-        cells = GeneralizedCells.of(sampled)
-    learnt, from_rows = (
-        tree_accuracy(training, rows, target, np.random.default_rng(seed))
-        for training in (cells, GeneralizedCells.of(rows))
-    )
+        ones = np.ones(rows.total, dtype=np.int64)
+        cells = GeneralizedCells.of(ContingencyTable.from_cells(model.domain, rows.margin, drawn, ones))
+    trainings = (cells, GeneralizedCells.of(rows))
+    learnt, from_rows = (tree_accuracy(one, rows, target, np.random.default_rng(seed)) for one in trainings)
     commonest = float(np.bincount(rows.column(target, 0), rows.counts).max() / rows.total)
     return PredictionAccuracy(target, learnt, from_rows, commonest)
 
@@ -135,11 +131,8 @@ def _estimated(model: MarginalModel, domain: Domain, queries: IndexArray) -> Flo
 # Decision trees learn from generalized rows as from random base rows that these may be (TZ09 IV.B, TZ11 5.3.2), and may
 # split on the values of all levels.
 
-_MAX_FEATURES = 256
-"""A level with more values than this gives the tree no features; the coarser levels do."""
-
-_LEAF_SHARE = 0.001
-"""A leaf holds at least this share of the rows: ID3 without it learns the rows by heart."""
+_MAX_FEATURES = 256  # values; finer levels give the tree no features
+_LEAF_SHARE = 0.001  # least share of the rows: ID3 without it learns the rows by heart
 
 
 def tree_accuracy(training: GeneralizedCells, test: ContingencyTable, target: str, rng: np.random.Generator) -> float:

@@ -287,12 +287,9 @@ def audit(
     else:
         used = spec if isinstance(spec, AuditSpec) else read_spec(path_of(spec))
         paths = [file.path for file in read_all(tables)]
-    used = replace(
-        used,
-        small=used.small if small is None else small,
-        protection=used.protection if protection is None else protection,
-        sensitive=tuple(elements_of(sensitive, "sensitive", "names of attributes", str)) or used.sensitive,
-    )
+    names = tuple(elements_of(sensitive, "sensitive", "names of attributes", str)) or None
+    changes: dict[str, Any] = {"small": small, "protection": protection, "sensitive": names}
+    used = replace(used, **{key: value for key, value in changes.items() if value is not None})
     require_whole_number(used.small, "small", 1)
     require_whole_number(used.protection, "protection", 0)
     used.check_attributes()
@@ -316,14 +313,9 @@ def _chosen(spec: AuditSpec, paths: Sequence[Path]) -> AuditSpec:
     return replace(spec, tables=tables, doubts=tuple(doubt for doubt in spec.doubts if doubt.table in used))
 
 
-_EXPLAINED = 50
-"""Facts of each kind, at most, that are explained."""
-
-_EXPLAINED_ROWS = 500
-"""Rows of the table of bounds, at most, that are explained though they are no facts."""
-
-_FOR_BOUNDS = 1.1
-"""Share of the time, as a divisor, that the bounds may take; the rest is for explanations."""
+_EXPLAINED = 50  # facts of each kind
+_EXPLAINED_ROWS = 500  # rows of the table of bounds that are explained though they are no facts
+_FOR_BOUNDS = 1.1  # divisor of the time; the rest is for explanations
 
 
 def _audited(tables: PublishedTables, spec: AuditSpec, deadline: Deadline, run: BlockRunner) -> AuditedTables:
@@ -356,8 +348,7 @@ def _reasons(
     return of_lower + ([] if upper is None else [_because(linked, upper, proven[1], "at most ")])
 
 
-_TERMS = 12
-"""Counts that an explanation lists."""
+_TERMS = 12  # counts that an explanation lists
 
 
 def cell_name(linked: LinkedTables, cell: int) -> str:

@@ -17,9 +17,7 @@ MOST_BYTES = 1 << 26
 _MOST_CELLS = 5_000_000
 _TABLES = (".csv", ".tsv", ".tab", ".xlsx", ".xlsm", ".parquet", ".pq")
 
-_WORDS = {True: "published", False: "suppressed"}
-"""Words for statuses, whatever a program writes."""
-
+_WORDS = {True: "published", False: "suppressed"}  # of statuses, whatever a program writes
 _FLOW = re.compile("DATAFLOW|STRUCTURE(_ID|_NAME)?|DATASTRUCTURE|ACTION")
 
 

@@ -44,8 +44,7 @@ from marginals.tables.values import Figure, count_in, figure_in
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
-_FROM_ROUNDED = 81
-"""Least number of possible remainders of all counts from which counts without a remainder are taken for rounded."""
+_FROM_ROUNDED = 81  # least number of possible remainders from which counts without one are taken for rounded
 
 
 @dataclass(frozen=True)
@@ -142,9 +141,8 @@ def _doubts(
     attributes: Mapping[str, AttributeSpec],
 ) -> Iterator[NotExamined]:
     counts = columns_of_counts(file, table)
-    is_withheld = [
-        any(row[file.header.index(name)] in codes for name, codes in table.withheld.items()) for row in file.rows
-    ]
+    hiding = [(file.header.index(name), codes) for name, codes in table.withheld.items()]
+    is_withheld = [any(row[column] in codes for column, codes in hiding) for row in file.rows]
     numbers = [count_in(row[counts[0]], file.decimal) for row in file.rows]
     is_open = [hidden or count is None for hidden, count in zip(is_withheld, numbers)]
     for name, reason in table.why_ignored.items():
@@ -172,8 +170,7 @@ def _doubts(
             if label not in settled or label in reading.groups:
                 yield _doubt(file, "label", label, f"what {label!r} of {name!r} is, since {reason}")
     if file.indented:
-        what = f"which rows are parts of others; {file.indented!r} is indented"
-        yield _doubt(file, "indented", file.indented, what)
+        yield _doubt(file, "indented", file.indented, f"which rows are parts of others; {file.indented!r} is indented")
     if table.rounding is Rounding.UNKNOWN:
         yield _doubt(file, "rounding", "", f"how its counts are rounded, all multiples of {table.base}")
     has_sums = any(attributes[name].totals or reading.groups for name, reading in readings.items())
@@ -366,8 +363,7 @@ _OTHER = "is another count"
 _MARKS = "is empty, or marks totals"
 _DIAGNOSIS = "says how the table was protected"
 _SHOWN = "withholds no count"
-_SUPPRESSED = 15
-"""Largest count for a column of nothing but suppressed counts."""
+_SUPPRESSED = 15  # largest count for a column of nothing but suppressed counts
 
 
 @dataclass(frozen=True)
@@ -477,6 +473,7 @@ def _is_summed(columns: Sequence[_Column]) -> bool:
     return len(names) > 2 and any(is_sum(lines, name, [other for other in names if other != name]) for name in names)
 
 
+# Why a column is no attribute, in the order of the tests.
 _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     ("numbers the rows", lambda column: column.numbers_rows),
     (_MARKS, lambda column: all(not text or text.lower() in TOTALS for text in column.texts)),
@@ -484,7 +481,6 @@ _NO_ATTRIBUTE: Sequence[tuple[str, Callable[[_Column], object]]] = [
     (_DECIMALS, lambda column: column.is_percent or column.has_decimals),
     (_OTHER, lambda column: _COUNTS.fullmatch(column.name) and column.is_counted),
 ]
-"""Reasons for which a column is no attribute, in the order of their tests."""
 
 
 def _beside_counts(
@@ -543,6 +539,7 @@ _HIDES, _SHOWS = _names_that_say(_HIDING, _SHOWING), _names_that_say(_SHOWING, _
 _FINAL = re.compile(r"(?i)(?:out|sdc|final)[_ ]?status|(?!.*(?:primary|secondary)).*suppress.*")
 _YES, _NO = frozenset({"true", "t", "yes", "y", "1", "x"}), frozenset({"false", "f", "no", "n", "0", ""})
 _FLAGS = [(_HIDES, _NO, _YES), (_SHOWS, _YES, _NO)]
+# Names of columns, statuses of printed counts, and of withheld ones.
 _CODES = [
     (re.compile(name), frozenset(printed.split(" ")), frozenset(withheld.split()))
     for name, printed, withheld in (
@@ -559,7 +556,6 @@ _CODES = [
         ),
     )
 ]
-"""Names of columns of statuses, texts of counts that are printed, and of those that are withheld."""
 
 
 def _withheld(
@@ -588,9 +584,8 @@ def _withheld(
 def _withholding(column: _Column, is_hidden: Sequence[bool]) -> tuple[tuple[str, ...], bool]:
     # Texts that withhold a count, and whether that is certain; if not, all that may.
     texts = dict.fromkeys(column.texts)
-    hidden, printed = (
-        {text for text, is_so in zip(column.texts, is_hidden) if is_so is wanted} for wanted in (True, False)
-    )
+    hidden = {text for text, is_so in zip(column.texts, is_hidden) if is_so}
+    printed = {text for text, is_so in zip(column.texts, is_hidden) if not is_so}
     readings = _readings(column, _CODES) or _readings(column, _FLAGS)
     readings = {codes for codes in readings if hidden <= codes}
     if not readings and hidden and not hidden & printed:

@@ -37,11 +37,8 @@ from models.programs.consistent_tables import UNBOUNDED
 _SPREADSHEETS = (".xlsx", ".xlsm")
 _SEPARATORS = ",;\t|"
 _NOTE = re.compile(r"(?i)-{3,}$|(?:foot)?notes?\s*(?::|$)|sources?\s*(?::|$)|\*{1,3}\s|\u00a9|symbols?\s*:")
-_INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")
-"""Blanks and signs before a label that tell how far it is indented."""
-
-_LONG = 60
-"""Number of characters beyond which a line of one text below a table is a note."""
+_INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")  # blanks and signs before a label
+_LONG = 60  # characters beyond which a line of one text below a table is a note
 
 
 @dataclass(frozen=True)
@@ -105,7 +102,8 @@ def read_published(path: Path) -> PublishedFile:
 
 
 def _read_lines(path: Path, texts: Sequence[Sequence[str]], indented: str = "") -> PublishedFile:
-    lines = _without_notes(_without_empty_columns([[text.rstrip() for text in line] for line in texts]))
+    filled = zip(*filter(any, zip_longest(*([text.rstrip() for text in line] for line in texts), fillvalue="")))
+    lines = _without_notes([[*line] for line in filled])
     width = max((sum(map(bool, line)) for line in lines), default=0)
     begin = next((n for n, line in enumerate(lines) if sum(map(bool, line)) > max(1, width // 2)), None)
     if begin is None or begin + 1 >= len(lines):
@@ -193,10 +191,6 @@ def _stub(column: Sequence[str]) -> _Stub:
     return _Stub(named, of_parent, (several or [""])[0])
 
 
-def _without_empty_columns(lines: Sequence[Sequence[str]]) -> list[list[str]]:
-    return [[*line] for line in zip(*filter(any, zip_longest(*lines, fillvalue="")))]
-
-
 def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
     # Notes are single texts below the last number. The first begins like a note or is long, or an empty line is above it.
     last = max((n for n, line in enumerate(lines) if any(map(figure_in, line[1:]))), default=len(lines))
@@ -223,15 +217,12 @@ def _csv(path: Path) -> list[list[str]]:
 def _sheet(path: Path) -> list[list[str]]:
     require("python_calamine", "excel", f"{path.name} is a spreadsheet; reading it")
     with reading(path), open_regular(path) as stream:
-        sheets = [
-            [[text_of(cell) or "" for cell in row] for row in rows] for rows in sheets_of(stream, path.name).values()
-        ]
+        cells = sheets_of(stream, path.name).values()
+        sheets = [[[text_of(cell) or "" for cell in row] for row in rows] for rows in cells]
     if not sheets:
         raise InputError(f"{path.name} has no sheet with cells; save the table on a sheet of its own")
-    with_numbers = (
-        lines for lines in sheets if sum(any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines) > 1
-    )
-    return next(with_numbers, sheets[0])
+    rows = ([any(map(figure_in, line)) and sum(map(bool, line)) > 1 for line in lines] for lines in sheets)
+    return next((lines for lines, have_numbers in zip(sheets, rows) if sum(have_numbers) > 1), sheets[0])
 
 
 def quoted(values: Sequence[str]) -> str:
@@ -240,20 +231,17 @@ def quoted(values: Sequence[str]) -> str:
 
 
 UNKNOWN: Interval = (0, UNBOUNDED)
-"""Range of a cell that says nothing."""
 
+# Texts of counts that are not printed; no count is below 0.
 MARKER = re.compile(
     r"(?i)\W+|[\[(][a-z]{1,4}[\])]|[cdfnsxz]|[:.]{1,3}\s?[a-z]|c\.\.|n/?a|n\.?p\.?|nr|nd|nan|low|nil|none|null|<na>|#n/a|conf"
     "|confidential|suppressed|withheld|redacted|unknown|unreliable|not applicable|missing|-(?:1|[6-9]|9+)"
 )
-"""Texts in use for counts that are not printed; no count is below 0."""
 
+# In some tables nobody, in others a count that is withheld, or printed.
 AMBIGUOUS = re.compile(
     r"(?i)[-\u2013\u2014\u2212]+|\.|\.{3,}|\u2026|[\[(]?z[\])]?|:\s?z|n/?a|none|nil|not applicable|9{4,}|[\[(][0-9.,]+[\])]"
 )
-"""Texts with several meanings.
-
-In some tables they stand for nobody, in others for a count that is withheld, or printed."""
 
 
 class Rounding(Enum):
@@ -269,12 +257,8 @@ class Rounding(Enum):
         """Range of counts that are rounded to a count; any if the rounding is unknown."""
         if self is Rounding.UNKNOWN:
             return UNKNOWN
-        below, above = {
-            Rounding.NEAREST: (base // 2, base // 2),
-            Rounding.RANDOM: (base - 1, base - 1),
-            Rounding.UP: (base - 1, 0),
-            Rounding.DOWN: (0, base - 1),
-        }[self]
+        most = base // 2 if self is Rounding.NEAREST else base - 1
+        below, above = most * (self is not Rounding.DOWN), most * (self is not Rounding.UP)
         return max(rounded - below, 0), rounded + above
 
 
@@ -320,8 +304,7 @@ def without_percent(label: str) -> str:
     return _OF_PERCENT.sub("", label) or label
 
 
-_MOST_PERCENT = 1000
-"""Percentage from which on a text is none; a total may be smaller than its part, as in rates."""
+_MOST_PERCENT = 1000  # a total may be smaller than its part, as in rates
 
 
 def share_of(text: str, total: Interval) -> Interval | None:

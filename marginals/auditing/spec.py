@@ -31,11 +31,8 @@ from models.errors import DomainMismatchError
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
 
-REVEALED = "revealed"
-"""Code of the finding that a table prints a count that it withholds."""
-
-MOST_UNLISTED = 200_000
-"""Most cells that a complete table may leave out."""
+REVEALED = "revealed"  # a table prints a count that it withholds
+MOST_UNLISTED = 200_000  # cells that a complete table may leave out
 
 
 @dataclass(frozen=True)
@@ -134,9 +131,7 @@ def _is_range(value: Any) -> bool:
 def _is_rounding(value: Any) -> bool:
     rounding = {"base": value} if is_whole(value) else value
     is_base = is_table(rounding) and {*rounding} <= {"base", "how"} and is_whole(rounding.get("base"))
-    return (
-        is_base and 1 <= rounding["base"] <= 10**6 and rounding.get("how", "nearest") in [way.value for way in Rounding]
-    )
+    return is_base and 1 <= rounding["base"] <= 10**6 and rounding.get("how", "nearest") in _WAYS
 
 
 def _by_name(kind: Key, must: str) -> Key:
@@ -148,6 +143,7 @@ def _number(least: int, must: str = "", most: float = inf) -> Key:
     return Key(lambda value: is_whole(value) and least <= value <= most, must)
 
 
+_WAYS = [way.value for way in Rounding]
 _NAME = Key(lambda value: is_text(value) and value != "", "be a text")
 _RANGE = Key(_is_range, 'be the least and the largest count, as [1, 4], or "unknown" or "zero"')
 SPEC_KEYS: Keys = {
@@ -166,7 +162,7 @@ TABLE_KEYS: Keys = {
     "ignore": TEXTS,
     "rounding": Key(
         _is_rounding,
-        'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(way.value for way in Rounding),
+        'be a base, or { base = 5, how = "nearest" }; how is one of ' + ", ".join(_WAYS),
     ),
     "noise": _number(0, "be a whole number: how far a count may be changed", 10**6),
     "withheld": _by_name(TEXTS, 'give the texts of a column that withhold a count: { status = ["u", "x"] }'),
@@ -415,10 +411,8 @@ def _table(
         ranges[key] = both
     unlisted = 0
     if table.complete:
-        every = [
-            _all_values(members_by_label.values(), classifications[name])
-            for name, members_by_label in zip(table.every_attribute, sets)
-        ]
+        of_each = zip(table.every_attribute, sets)
+        every = [_all_values(members.values(), classifications[name]) for name, members in of_each]
         if prod(map(len, every)) > MOST_UNLISTED:
             raise InputError(f"{path.name} has too many cells that it does not list for the key complete")
         for key in product(*every):

@@ -7,6 +7,7 @@ from marginals.auditing.audits import Audit, AuditedTables, cell_name, ends_in_w
 from marginals.auditing.spec import REVEALED
 from marginals.names import number_of
 
+# One fact, several facts, and the rest of the sentence, in the order of the list.
 KINDS = {
     FactKind.RECOVERED: ("suppressed or rounded count that", "suppressed or rounded counts that", "can be computed"),
     FactKind.SMALL: ("small count that is", "small counts that are", "certain"),
@@ -18,10 +19,8 @@ KINDS = {
         "people, not shown by any table or suppressed",
     ),
 }
-"""Words for each kind of fact, in the order of the list: one fact, several facts, and the rest of the sentence."""
 
-_LISTED = {kind: 3 if kind is FactKind.EXISTS else 10 for kind in FactKind}
-"""Number of facts of each kind that are listed; of people who exist there are many, and most tell little."""
+_LISTED = {kind: 3 if kind is FactKind.EXISTS else 10 for kind in FactKind}  # many people exist, and most tell little
 
 NO_ALL_CLEAR = (
     "Not all of the tables was understood, so this is no all-clear, and what follows rests on a guess. "

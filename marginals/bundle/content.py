@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from checks.small_combinations import Witnesses
 
 INFORMATION_DECIMALS = 6
-"""Decimals of the information in a bundle."""
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,14 @@ class Verification:
     crossing: tuple[Crossing, ...] = ()
 
     @property
+    def unproven(self) -> tuple[Finding, ...]:
+        """Findings that do not hold, and are not attested: an attestation neither passes nor fails."""
+        return tuple(one for one in self.checks if not one.holds and one.verdict is not Verdict.ATTESTED)
+
+    @property
     def ok(self) -> bool:
-        """Return whether every check is proven to hold that is not attested: an attestation neither passes nor fails."""
-        return all(finding.holds for finding in self.checks if finding.verdict is not Verdict.ATTESTED)
+        """Return whether every check is proven to hold that is not attested."""
+        return not self.unproven
 
     @property
     def attested(self) -> tuple[Finding, ...]:
@@ -220,10 +224,7 @@ class BundleContent:
                 criteria.setdefault(claim.about, []).append(claim.class_diversity)
         people = self.most_rows_of_a_person or 1
         try:
-            results = (
-                harmful_values(self.collection, a, diversities, people, self.deadline)
-                for a, diversities in criteria.items()
-            )
+            results = (harmful_values(self.collection, a, of, people, self.deadline) for a, of in criteria.items())
             return {values.sensitive: values for values in results if values is not None}
         except TimeOverError:
             return {}
@@ -310,21 +311,18 @@ def _further_fault(published: BundleContent) -> str:
 
 
 REPORT = "report.html"
-FORMAT = 1
-"""Version of the format."""
-FURTHER = "further"
-"""Key of the marginal of a further table."""
-KNOWN = "known"
-"""Value of turnover in a release whose readers know that people come and go."""
+FORMAT = 1  # version of the format
+FURTHER = "further"  # key of the marginal of a further table
+KNOWN = "known"  # value of turnover: readers know that people come and go
+# Entries of each descriptor, without the title of a publisher.
 PACKAGE = {
     "$schema": "https://datapackage.org/profiles/2.0/datapackage.json",
     "name": "anonymized-marginals",
     "title": TITLE,
     "description": "Generalized tables of counts from one table about people. Privacy claims: see release.privacy.",
 }
-"""Entries of each descriptor; the title is a publisher's own."""
+# The resource of each marginal and hierarchy.
 TABLE = {"type": "table", "format": "csv", "mediatype": "text/csv", "encoding": "utf-8"}
-"""Entries of the resource of each marginal and hierarchy."""
 
 
 def schema_of(header: Sequence[str]) -> dict[str, Any]:
@@ -335,18 +333,15 @@ def schema_of(header: Sequence[str]) -> dict[str, Any]:
     return {"fields": fields, "primaryKey": key, "missingValues": []}
 
 
-MAX_SIGNATURE_BYTES = 1 << 14
-"""Largest size of a seal, a signature or a key."""
+MAX_SIGNATURE_BYTES = 1 << 14  # of a seal, a signature or a key
 MAX_FILE_BYTES = 128 << 20
-MAX_BYTES = 256 << 20
-"""Largest size of all resources together."""
+MAX_BYTES = 256 << 20  # all resources together
 MAX_RESOURCES = 1000
 MAX_ATTRIBUTES = 200
 MAX_LEVELS = 100
 MAX_CLAIMS = 1_000
 MAX_RULES = 20
-MAX_PAIRS = 1000
-"""Most impossible pairs."""
+MAX_PAIRS = 1000  # impossible pairs
 MAX_ROWS = 10**15
 
 

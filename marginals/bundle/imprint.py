@@ -7,8 +7,7 @@ from typing import Any
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
 
-TITLE = "Anonymized marginals"
-"""Title of a release without one of its own."""
+TITLE = "Anonymized marginals"  # of a release without one of its own
 
 
 @dataclass(frozen=True)

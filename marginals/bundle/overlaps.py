@@ -20,8 +20,7 @@ from models.programs.cell_bounds import FLOW_LIMIT, largest_flow
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-MOST_PAIRS = 1_000_000
-"""Most combinations of values that are compared; of more, any two may overlap."""
+MOST_PAIRS = 1_000_000  # of more combinations, any two may overlap
 
 
 def counted_hierarchy(collection: Collection, attribute: str) -> CountedHierarchy:
@@ -45,8 +44,8 @@ def value_counts(cube: DataCube, attribute: str, level: int) -> CountArray:
 # labels that do not tell, such as `other`, any two can overlap. A value that nothing in the other release can stand for has
 # no rows there.
 
+# Labels for the other values of a level, as fitted levels have them.
 THE_REST = re.compile(r"(?:.+ and )?others?(?: .*)?|not missing|.* or missing", re.DOTALL)
-"""Pattern of labels for the other values of a level, as fitted levels have them."""
 
 
 class LabelOverlaps(NamedTuple):
@@ -134,10 +133,7 @@ def _overlap(label: str, numbers: Range | None, other: str, other_numbers: Range
 
 def one_column(one: BundleContent, other: BundleContent, *, is_one_table: bool) -> list[tuple[str, str]]:
     """Pairs of names, one of each release, that may be of one column, those that are spelled alike first."""
-    first, second = (
-        {name: _column(content.collection, name) for name in filter(content.collection.shows, content.roles)}
-        for content in (one, other)
-    )
+    first, second = _columns(one), _columns(other)
     may_be_one = _may_be_one if one.collection.cube.total == other.collection.cube.total else _is_like
     shared = first.keys() & second.keys()
     is_named = {name for name in shared if is_one_table or may_be_one(first[name], second[name])}
@@ -152,13 +148,15 @@ def _folded(text: str) -> str:
     return " ".join(normalize("NFKC", text).casefold().split())
 
 
+# A column, and the rows of the values of its published levels, finest first.
 _Column: TypeAlias = tuple[CountedHierarchy, list[Mapping[str, int]]]
-"""A column, and the rows of the values of its published levels, finest first."""
 
 
-def _column(collection: Collection, attribute: str) -> _Column:
-    counted = counted_hierarchy(collection, attribute)
-    return counted, [counted.counts_at(level) or {} for level in range(counted.finest, counted.hierarchy.height)]
+def _columns(content: BundleContent) -> dict[str, _Column]:
+    names = filter(content.collection.shows, content.roles)
+    columns = {name: counted_hierarchy(content.collection, name) for name in names}
+    levels = {name: range(counted.finest, counted.hierarchy.height) for name, counted in columns.items()}
+    return {name: (of, [of.counts_at(level) or {} for level in levels[name]]) for name, of in columns.items()}
 
 
 def _may_be_one(one: _Column, other: _Column) -> bool:
@@ -166,9 +164,7 @@ def _may_be_one(one: _Column, other: _Column) -> bool:
     if len(levels[0]) < 2 or len(twin_levels[0]) < 2:
         return False
     sizes, twin_sizes = ([sorted(counts.values()) for counts in column] for column in (levels, twin_levels))
-    if any(
-        column[0] in others and _is_rare(column[0]) for column, others in ((sizes, twin_sizes), (twin_sizes, sizes))
-    ):
+    if (sizes[0] in twin_sizes and _is_rare(sizes[0])) or (twin_sizes[0] in sizes and _is_rare(twin_sizes[0])):
         return True
     if any(counts in twin_levels and len(_words(counts)) > 1 for counts in levels):
         return True
@@ -203,8 +199,7 @@ def _is_like(one: _Column, other: _Column) -> bool:
     )
 
 
-_LIKE = 0.2
-"""Largest sum of differences of shares of a column of a table that changed."""
+_LIKE = 0.2  # largest sum of differences of the shares of a column
 
 
 def _can_be_dealt(pairs: IndexArray, counts: CountArray, others: CountArray) -> bool:

@@ -59,6 +59,7 @@ def _naming(key: str, place: str = DESCRIPTOR) -> Iterator[None]:
         raise BundleError(place, f"{key}{error}") from None
 
 
+# Checked before anything is read.
 RELEASE_KEYS: Keys = {
     "attributes": Key(lambda value: is_table(value) and value != {}, "name the attributes", required=True),
     "privacy": Key(are(is_table), "be a list of claims"),
@@ -76,7 +77,6 @@ RELEASE_KEYS: Keys = {
         f"list at most {MAX_PAIRS:,} pairs of attributes with labels",
     ),
 }
-"""Keys of a release whose form is checked before anything is read."""
 
 ATTRIBUTE_KEYS: Keys = {
     "role": Key(
@@ -92,14 +92,12 @@ ATTRIBUTE_KEYS: Keys = {
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),
 }
-"""Keys of an attribute."""
 
 
 def _check_keys(where: str, content: Mapping[str, Any], keys: Keys) -> None:
     for name, key in keys.items():
-        require_so(
-            key.takes(content.get(name)) if name in content else not key.required, f"{where}.{name} must {key.must}"
-        )
+        is_taken = key.takes(content[name]) if name in content else not key.required
+        require_so(is_taken, f"{where}.{name} must {key.must}")
 
 
 def read_bundle(folder: Path, deadline: Deadline = NEVER) -> BundleContent:
@@ -243,10 +241,8 @@ def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hie
         raise BundleError(DESCRIPTOR, problem) from None
 
 
-_BATCH = 1 << 16
-"""Rows of a CSV file that are in memory as text at a time."""
-_COUNT = re.compile(r"[1-9][0-9]{0,14}")
-"""Counts in decimal digits; below 10^15 they are exact in every program that reads them as floats."""
+_BATCH = 1 << 16  # rows in memory as text at a time
+_COUNT = re.compile(r"[1-9][0-9]{0,14}")  # below 10^15, exact in every program that reads floats
 
 
 def _marginal(snapshot: Snapshot, resource: Mapping[str, Any], domain: Domain) -> ContingencyTable:
@@ -361,13 +357,13 @@ def _title(package: Mapping[str, Any]) -> str:
 # docs/bundle.md, since another program may read the file by any other. Elsewhere any key may stand, and is named as one
 # that nobody checked.
 
+# Keys that have a meaning for a resource, or had one for a package.
 _PACKAGE_OBEYED = frozenset(
     ["basepath", "compression", "control", "data", "dialect", "dialects", "encoding", "format", "layout", "mediatype",
      "missingValues", "path", "schema", "schemas", "scheme", "url"]
 )  # fmt: skip
-"""Keys that have a meaning for a resource, or had one for a package."""
+# ... stands for any value.
 _FORM = TABLE | dict.fromkeys(("name", "path", "bytes", "hash", "schema", "marginal", "hierarchy"), ...)
-"""The resource of a marginal or hierarchy; ... stands for any value."""
 
 
 def _check_form(package: Mapping[str, Any]) -> None:
@@ -403,6 +399,7 @@ def _differing(place: str, content: Any, form: Any) -> Iterator[str]:
 
 _CLAIM = dict.fromkeys(("criterion", "k", "diversity", "sensitive", "level", "basis"))
 _DEMAND = {"says": None, "claims": [_CLAIM]}
+# Checked keys, each with those in it: None for none, a list of one for lists, * for any.
 _RELEASE: Mapping[str, Any] = {
     **dict.fromkeys(("format", "rows", *RELEASE_KEYS, "where", "occurring", "information")),
     "attributes": {"*": dict.fromkeys(ATTRIBUTE_KEYS)},
@@ -411,7 +408,6 @@ _RELEASE: Mapping[str, Any] = {
     "imprint": dict.fromkeys(NAMES[1:]),
     "report": dict.fromkeys(("path", "mediatype", "bytes", "hash")),
 }
-"""Keys of a release that are checked, each with those in it: None for none, a list of one for lists, * for any."""
 _RESOURCE = {"*": None, "marginal": dict.fromkeys(("levels", "total", FURTHER)), "hierarchy": {"attribute": None}}
 _IS_NAME = re.compile(r"[\w./ -]{0,200}")
 

@@ -32,7 +32,6 @@ from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import open_regular, resolved
 
 PAGE = "text/html"
-"""Media type of a report."""
 
 
 @dataclass(frozen=True)
@@ -333,8 +332,7 @@ def _identity(folder: Path) -> tuple[int, int]:
     return status.st_dev, status.st_ino
 
 
-_MOST = 1000
-"""Most undeclared files that a search finds, so that it ends in a moment however many there are."""
+_MOST = 1000  # undeclared files, so that a search for them ends in a moment
 
 
 def _undeclared(folder: Path, declared: Iterable[str]) -> list[str]:

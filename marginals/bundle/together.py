@@ -8,8 +8,6 @@ from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from checks.attacks.knowledge import Levels
 from checks.changes import CRITERION, CellDifference, Narrowing, difference, every_cell
 from checks.claims import VERIFIED, Claim, CountClaim, Register
@@ -147,15 +145,14 @@ def _common_levels(collection: Collection, hierarchies: Mapping[str, CountedHier
     return levels_of
 
 
-def recoded(table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int]]) -> ContingencyTable:
+def recoded(
+    table: ContingencyTable, domain: Domain, levels: Mapping[str, Sequence[int] | Mapping[int, int]]
+) -> ContingencyTable:
     """Return the same table in another domain. `levels`: those of the domain for each level of an attribute."""
-    margin, codes = {}, {}
-    for attribute, column in zip(table.attributes, table.codes):
-        level = table.margin[attribute]
-        margin[attribute] = levels[attribute][level]
-        labels, hierarchy = table.domain.hierarchy(attribute).labels[level], domain.hierarchy(attribute)
-        places = [hierarchy.code(label, margin[attribute]) for label in labels]
-        codes[attribute] = np.array([-1 if place is None else place for place in places], dtype=np.int64)[column]
+    margin = {attribute: levels[attribute][level] for attribute, level in table.margin.items()}
+    labels = {attribute: table.domain.hierarchy(attribute).labels[level] for attribute, level in table.margin.items()}
+    places = {a: domain.hierarchy(a).codes(labels[a], level) for a, level in margin.items()}
+    codes = {attribute: places[attribute][column] for attribute, column in zip(table.attributes, table.codes)}
     return ContingencyTable.from_cells(domain, margin, codes, table.counts)
 
 
@@ -178,10 +175,7 @@ def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Ta
     if any(a not in truth.domain.attributes for table in everything.tables for a in table.attributes):
         raise other
     truth = _named_as(published, truth)
-    hierarchies = {
-        name: CountedHierarchy(hierarchy, 0, value_counts(truth.cube, name, 0))
-        for name, hierarchy in truth.domain.items()
-    }
+    hierarchies = {name: CountedHierarchy(h, 0, value_counts(truth.cube, name, 0)) for name, h in truth.domain.items()}
     try:
         collection = _in_common(everything, hierarchies)
         levels = _common_levels(everything, hierarchies)
@@ -299,14 +293,10 @@ def _one_table(bundles: Bundles) -> OneTable | None:
 
 
 def _generalized_alike(bundles: Bundles) -> Bundles:
-    """Bundles without the attributes that two of them generalize differently."""
-    apart = {
-        name
-        for (_, one), (_, other) in combinations(bundles, 2)
-        for name in one.domain.attributes
-        if name in other.domain.attributes
-        and _merged(counted_hierarchy(one.collection, name), counted_hierarchy(other.collection, name)) is None
-    }
+    """Two bundles without the attributes that they generalize differently."""
+    one, other = (content.collection for _, content in bundles)
+    shared = [name for name in one.domain.attributes if name in other.domain.attributes]
+    apart = {name for name in shared if _merged(counted_hierarchy(one, name), counted_hierarchy(other, name)) is None}
 
     def alike(table: ContingencyTable) -> ContingencyTable:
         return table.rolled_up({name: level for name, level in table.margin.items() if name not in apart})

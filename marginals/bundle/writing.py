@@ -36,8 +36,8 @@ from marginals.tables.attribute import COUNT, Role, in_known_order
 from marginals.tables.files import files_at
 from models.tables.hierarchy import Hierarchy
 
+# Notes in a ledger that a bundle of these files is out in a folder; it may raise.
 Entering = Callable[[Path, Mapping[str, bytes]], AbstractContextManager[None]]
-"""Context that notes in a ledger that a bundle of these files is out in a folder, put there meanwhile; it may raise."""
 
 
 def write_bundle(
@@ -112,12 +112,10 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
         header = [f"level{level}" for level in range(hierarchy.height + 1)]
         described = {"hierarchy": {"attribute": attribute}}
         add(f"hierarchy-{attribute}", "hierarchies", [header, *hierarchy.rows()], described)
-    attributes = {
-        name: {"role": content.roles[name].value}
-        | content.codebook.entries(name)
-        | _of_labels(hierarchy, content.roles[name])
-        for name, hierarchy in content.domain.items()
-    }
+    attributes: dict[str, dict[str, Any]] = {}
+    for name, hierarchy in content.domain.items():
+        role = content.roles[name]
+        attributes[name] = {"role": role.value, **content.codebook.entries(name), **_of_labels(hierarchy, role)}
     entries: dict[str, Any] = {
         "format": FORMAT,
         "rows": content.collection.cube.total,

@@ -173,6 +173,7 @@ def parse_levels(text: str | None) -> dict[str, int]:
     return levels
 
 
+# By the tasks that progress names; other tasks are phases themselves.
 _PHASES = {
     "collections": "search",
     "minimal tables": "search for a base table",
@@ -182,10 +183,8 @@ _PHASES = {
     VERIFYING: "verification",
     ANSWERED: "search",
 }
-"""Phases by the tasks that progress names; other tasks are phases themselves."""
 
-_PAUSE = 0.1
-"""Seconds between lines about the same task."""
+_PAUSE = 0.1  # seconds between lines about one task
 
 
 @contextmanager
@@ -235,7 +234,6 @@ def progress_bars(wanted: bool) -> Iterator["Progress"]:
 # Signals that ask the program to end: it ends in order. The library leaves signals to whoever imports it.
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""Ctrl-C; the wish of another program, or of a machine that is shut down; a terminal that was closed."""
 
 
 class EndingError(KeyboardInterrupt):
@@ -248,19 +246,13 @@ class Ending:
 
     number: int | None = None
 
-    @property
-    def exit_status(self) -> int:
-        """The status that shells give a program that a signal ended; of Ctrl-C if none is known."""
-        return 128 + (signal.SIGINT if self.number is None else self.number)
-
     def heed(self) -> None:
         """Raise EndingError if a signal's exception was dropped by a callback or code in C, as numpy's import does."""
         if self.number is not None and threading.current_thread() is threading.main_thread():
             raise EndingError
 
 
-ENDING = Ending()
-"""State of the command that runs: there is one main thread, which alone listens to signals."""
+ENDING = Ending()  # one main thread alone listens to signals
 
 
 @contextmanager

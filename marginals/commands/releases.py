@@ -162,8 +162,7 @@ def _key(sign: Path | None, new_key: bool, reads: tuple[Path, ...]) -> "SecretKe
     return key
 
 
-_TIMES, _LEAST_SECONDS = 2, 10.0
-"""Limits of `publish` until its last verification: times search.time_limit, or seconds if these are more."""
+_TIMES, _LEAST_SECONDS = 2, 10.0  # times search.time_limit, or seconds if these are more
 
 _OVER = (
     "search.time_limit is {limit:g} seconds, and what comes before the last verification may take twice as much; that "
@@ -291,14 +290,9 @@ def _print_all(publication: "Publication") -> None:
     )
 
 
-_NAMED = 5
-"""Further tables that are named on the terminal."""
-
-_ATTACK_LINES = 19
-"""Lines of `attack` without --verbose, above the one that says how many more there are."""
-
-FAILED = 1
-"""Exit status of a privacy check that failed or is undecided, or when nothing can be published."""
+_NAMED = 5  # further tables that the terminal names
+_ATTACK_LINES = 19  # lines of `attack` without --verbose
+FAILED = 1  # exit status: a privacy check failed or is undecided, or nothing can be published
 
 
 @click.command()
@@ -400,10 +394,10 @@ def _write_report(verification: "Verification", folder: Path, path: Path, deadli
 def _verified_table(
     files: Sequence[Path], config: Path, checks: Sequence[str], rules: Sequence[str], key: str | None
 ) -> "Verification":
-    from checks.claims import MaxentDiversity
     from marginals.bundle.content import Verification
+    from marginals.publishing.policy import leaving_out_missing
     from marginals.release.verification import asked_claims
-    from marginals.tables.attribute import MISSING, Role
+    from marginals.tables.attribute import Role
 
     if len(files) > 1 or rules or key is not None:
         raise InputError("with --config one table is checked, without --rule and --key")
@@ -415,11 +409,7 @@ def _verified_table(
     harm = {name: attributes[name].harm for name in sensitive}
     most = people if isinstance(people, int) else None
     demanded = configured.policy.requirements(sensitive, most, missing, harm).claims
-    claims = asked_claims(checks, sensitive) if checks else demanded
-    claims = [
-        claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.about in missing else claim
-        for claim in claims
-    ]
+    claims = [leaving_out_missing(claim, missing) for claim in asked_claims(checks, sensitive)] if checks else demanded
     return Verification(marginals.recoding.verify_recoded(files[0], attributes, claims))
 
 
@@ -457,11 +447,8 @@ def query(folder: Path, conditions: Sequence[str], deadline: Deadline, as_json: 
         print_lines(codebook_lines(release.published.codebook, conditions))
 
 
-_MOST_ROWS = 100_000_000
-"""`marginals.estimates.MOST_ROWS`, which is not loaded for the help."""
-
-_EXACT, _SECONDS = "exact", 100.0
-"""The word for as many rows as were counted, with every published count, and the seconds to find them."""
+_MOST_ROWS = 100_000_000  # `marginals.estimates.MOST_ROWS`, which is not loaded for the help
+_EXACT, _SECONDS = "exact", 100.0  # as many rows as were counted, with every published count, and the time to find them
 
 
 class _NumberOfRows(click.IntRange):

@@ -219,9 +219,8 @@ def audit(
         file.write(audit_html(result))
     if bounds_file is not None:
         frame, is_json = result.bounds(), bounds_file.path.suffix.lower() == ".json"
-        bounds_file.write(
-            (frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)).encode()
-        )
+        content = frame.to_json(orient="records", indent=1) if is_json else frame.to_csv(index=False)
+        bounds_file.write(content.encode())
     if as_json:
         print_json(plain(result))
     else:

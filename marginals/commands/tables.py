@@ -230,14 +230,11 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
     with progress_bars(not as_json) as progress:
         progress("simulating", 0, 0)
         rng = np.random.default_rng(0)  # the same rows each time
-        files = {
-            "census.csv": simulate_census(rng, rows).to_csv(index=False, lineterminator="\n"),
-            "release.toml": census_config(),
-        }
+        files = {"census.csv": csv_bytes(simulate_census(rng, rows)), "release.toml": census_config().encode()}
         for attribute, values in census_hierarchies().items():
-            files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values)
+            files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values).encode()
         try:
-            replace_folder(folder, {path: text.encode() for path, text in files.items()})
+            replace_folder(folder, files)
         except OSError as error:
             raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
     config, out = folder / "release.toml", folder / "release"
@@ -341,8 +338,7 @@ def init(
     click.echo(f"  marginals publish {out} --out release")
 
 
-_ASKED, _NAMED = 4, 12
-"""Questions that `init` prints without --verbose, and columns of a role that it names."""
+_ASKED, _NAMED = 4, 12  # questions without --verbose, and columns of a role
 
 
 def _init_lines(config: "InitialConfig", table: str, *, verbose: bool) -> Iterable[str]:

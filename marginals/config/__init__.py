@@ -1,7 +1,4 @@
 """The config file of a release, `release.toml`."""
 
-RARE = 10
-"""Values that fewer rows have are rare, unless the user says otherwise."""
-
+RARE = 10  # rows of a value, unless the user says otherwise
 UNKNOWN = "the name says nothing that this program knows"
-"""The reason to ask for a column of which nothing is known but its values."""

@@ -74,19 +74,15 @@ def likely_prefixes(codes: Sequence[str], counts: CountArray, rare: int) -> tupl
 
 
 UNSAID = ColumnLabels()
-ValueKind = Literal["numbers", "dates", "codes", "texts"]
-"""The way in which the values of a column can be coarsened; codes have one length."""
-
+ValueKind = Literal["numbers", "dates", "codes", "texts"]  # ways to coarsen the values; codes have one length
 _FEWEST_CODES, _MOST_CODES = 21, 100_000
 _ROUND_SHARE = 0.6
 MOST_CATEGORIES = 100
-_MOST_COMPARED = 200
-"""Values of a column of which each is compared with each: the time grows with the third power."""
+_MOST_COMPARED = 200  # values, each compared with each: the time grows with the third power
 _MOST_ROWS_COMPARED = 1_000_000
 _MOST_NAMED = 500
 _LONG_TEXT = 40
-_LONG_CATEGORY = 60
-"""Most characters of a text that enough rows share, and of half the values of a list that was chosen from."""
+_LONG_CATEGORY = 60  # characters of a text that enough rows share, and of half of a list that was chosen from
 _LONGEST_CATEGORY = 200
 
 
@@ -127,10 +123,8 @@ class Facts(ColumnTexts):
         """Return the same values, of which what was counted stays, with other facts of the column."""
         result = replace(self, **changes)
         if result.decimal == self.decimal:
-            entries = vars(self).items()
-            vars(result).update(
-                {name: fact for name, fact in entries if name in ("format", "numbers", "whole_numbers")}
-            )
+            counted = vars(self).keys() & {"format", "numbers", "whole_numbers"}
+            vars(result).update({name: vars(self)[name] for name in counted})
         return result
 
     def _with_rows(self, rows_of: Mapping[str, int], values: Iterable[str]) -> "Facts":
@@ -146,9 +140,8 @@ class Facts(ColumnTexts):
     def without(self, missing: Collection[str]) -> "Facts":
         """Count some values as missing."""
         absent = missing_among(self.values, missing, self.decimal)
-        return (
-            self._with_rows(self.rows_of, (value for value in self.values if value not in absent)) if absent else self
-        )
+        present = (value for value in self.values if value not in absent)
+        return self._with_rows(self.rows_of, present) if absent else self
 
     def marked(self, marks: Marks) -> "Facts":
         """Count marks of this column as missing, and dates in one spelling."""
@@ -198,9 +191,8 @@ class Facts(ColumnTexts):
     @cached_property
     def values_meaning(self) -> Topic | None:
         """Topic of most values, if nobody should learn it about a person."""
-        return meaning_of_values(
-            self, [self.labels.values[value] for value in self.values if value in self.labels.values]
-        )
+        labels = self.labels.values
+        return meaning_of_values(self, [labels[value] for value in self.values if value in labels])
 
     @property
     def is_of_something(self) -> bool:
@@ -329,10 +321,9 @@ class Facts(ColumnTexts):
     @cached_property
     def groups(self) -> Attribute | None:
         """Groups of the values if they are sensitive; None if only some can be read."""
+        sensitive = Attribute(Role.SENSITIVE, values=self.labels.values)
         try:
-            return in_groups(
-                Attribute(Role.SENSITIVE, values=self.labels.values), self.values, self.counts, self.format
-            )
+            return in_groups(sensitive, self.values, self.counts, self.format)
         except InputError:
             return None
 
@@ -391,9 +382,7 @@ def marks_of(column: ColumnTexts, labels: Mapping[str, str]) -> Marks:
         return NO_MARKS
     numbers = {text: number for text in column.values if (number := written.number(text)) is not None}
     words = tuple(text for text in column.values if text not in numbers)
-    if words and (
-        len(words) > _MOST_WORDS_AMONG_NUMBERS or 10 * len(words) > len(numbers) or any(map(has_digit, words))
-    ):
+    if len(words) > _MOST_WORDS_AMONG_NUMBERS or 10 * len(words) > len(numbers) or any(map(has_digit, words)):
         return NO_MARKS
     of_words = Marks(words, "they are words among numbers", is_asked=True) if words else NO_MARKS
     if any(number != number.to_integral_value() and number < 0 for number in numbers.values()):
@@ -432,10 +421,8 @@ def _codes(numbers: Mapping[str, Decimal], rows_of: Mapping[str, int]) -> Marks:
         is_far = 0 < _TIMES_LARGER * largest <= least and least - largest > _GAP_BELOW_CODES
         if is_far and (are_many or (len(rest) >= _FEWEST_OTHERS and rows_of[codes[0]] > 1)):
             return Marks(codes, "all other numbers are no more than half of them")
-        is_heap = (
-            len(rest) >= _FEWEST_OTHERS
-            and sum(map(rows_of.__getitem__, codes)) > _TIMES_LARGER * sorted(rest)[len(rest) // 2]
-        )
+        coded, median = sum(map(rows_of.__getitem__, codes)), sorted(rest)[len(rest) // 2]
+        is_heap = len(rest) >= _FEWEST_OTHERS and coded > _TIMES_LARGER * median
         if is_far or are_many or is_heap:
             return Marks(codes, "they lie beyond all other numbers, as codes do that say why there is none", True)
     return NO_MARKS

@@ -27,14 +27,13 @@ from marginals.config.questions import (
     guess_comments,
     one_line,
     questions_of,
-    quoted,
 )
 from marginals.config.rules import Guess
 from marginals.config.vocabulary import harmless_values, meaning_of
 from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few, share_in_words
-from marginals.names import column_name, toml_key
+from marginals.names import column_name, quoted, toml_key
 from marginals.publishing.harmful import bounded_values, known_values
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED
 from marginals.publishing.wanted import PAIRS, WEIGHT
@@ -46,14 +45,11 @@ from marginals.tables.files import likely_form_of
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
 
-MOST_OUTCOMES = 2
-"""Columns, at most, that are taken for outcomes until somebody names them: each is wanted with all others."""
-
+MOST_OUTCOMES = 2  # taken for outcomes until somebody names them: each is wanted with all others
 _MOST_IMPOSSIBLE_PAIRS = 10
 _MOST_LISTED_VALUES = 12
 _WEIGHT_OF_NAMED_OUTCOMES = 10.0
-_FEWEST_TO_CHOOSE = 3
-"""Columns from which on a search chooses between pairs."""
+_FEWEST_TO_CHOOSE = 3  # columns from which on a search chooses between pairs
 
 
 def _comments(text: str) -> str:
@@ -207,9 +203,8 @@ class InitialConfig:
     def text(self) -> str:
         """The whole config."""
         lines = [line for question in self.questions for line in comment_lines(str(question), "# - ")]
-        head = _HEAD.format(name=one_line(self.source.name)) + "".join(
-            f"{line}\n" for line in [*_ASK[: len(lines)], *lines]
-        )
+        questions = (f"{line}\n" for line in [*_ASK[: len(lines)], *lines])
+        head = "".join([_HEAD.format(name=one_line(self.source.name)), *questions])
         sections = (self._column(name, guess) for name, guess in self.guesses.items())
         data = self._data(_path(self.source, self.target))
         return "\n".join([head, data, _ROLES, *sections, self._privacy(), self._search()])
@@ -250,10 +245,8 @@ class InitialConfig:
             key = f'one_row = "{ONE_ROW}"'
             counted = "One row of each counts, drawn at random so that what changes with time is shown at all times"
             instead = '"first" and "last" go by the order of the table, and rows_per_person = 5 counts so many rows'
-        return (
-            f"\n{_comments(_WHOSE.format(names=names, why=person.why, counted=counted, instead=instead))}person = "
-            + (f"{quoted(person.person)}\n{key}\n")
-        )
+        whose = _comments(_WHOSE.format(names=names, why=person.why, counted=counted, instead=instead))
+        return f"\n{whose}person = {quoted(person.person)}\n{key}\n"
 
     def _column(self, name: str, guess: Guess) -> str:
         key, meanings = toml_key(name), guess.labels.values if guess.role.is_used else {}
@@ -271,9 +264,7 @@ class InitialConfig:
         lines += [description] if guess.labels.description and guess.role.is_used else []
         lines += self._exceptions.get(name, [])
         lines += [f"[attributes.{key}.values]"] if meanings else []
-        return (
-            "\n".join([*lines, *(f"{quoted(value)} = {quoted(meaning)}" for value, meaning in meanings.items())]) + "\n"
-        )
+        return "\n".join([*lines, *(f"{quoted(value)} = {quoted(text)}" for value, text in meanings.items()), ""])
 
     def _privacy(self) -> str:
         table, k = self.counted.table, self.counted.k
@@ -304,19 +295,11 @@ class InitialConfig:
                 "# In one table with others these would give a sensitive column away, so each has a table of its own only.\n"
                 f"alone = {_list(single)}\n"
             )
-        belong = [
-            pair
-            for pair in self.guessed.belong
-            if pair[1] in used and self.guesses[pair[0]].role is Role.QUASI_IDENTIFIER
-        ]
+        open_names = self.guessed.of_role(Role.QUASI_IDENTIFIER)
+        belong = [pair for pair in self.guessed.belong if pair[1] in used and pair[0] in open_names]
         outcomes, together, chosen = self._outcomes, self._together, self.guessed.chosen
-        of_outcomes = (
-            (outcome, name)
-            for place, outcome in enumerate(outcomes)
-            if outcome in together
-            for name in together
-            if name not in outcomes[: place + 1]
-        )
+        studied = [(outcome, {*outcomes[: place + 1]}) for place, outcome in enumerate(outcomes) if outcome in together]
+        of_outcomes = [(outcome, name) for outcome, before in studied for name in together if name not in before]
         named = {*chosen.outcomes}
         wishes = {frozenset(pair): self._wanted(pair, AS_THE_REST) for pair in belong}
         for pair in of_outcomes:

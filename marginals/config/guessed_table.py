@@ -175,7 +175,7 @@ class DescribedTable:
 
 
 def _each_text_once(column: "pd.Series[Any]") -> "pd.Series[Any]":
-    if not isinstance(column.dtype, pd.StringDtype):
+    if pd.api.types.infer_dtype(column) != "string":
         return column
     codes, texts = pd.factorize(column)
     if _ROWS_OF_REPEATED_TEXTS * len(texts) > len(column):
@@ -264,10 +264,9 @@ class GuessedTable:
 
     def protected(self, name: str, why: str, question: str) -> Guess:
         """Return the guess on a column that is sensitive for some reason."""
-        guess = self.guesses[name]
-        read = {key: guess.settings[key] for key in ("missing", "marks") if key in guess.settings}
-        result = protected(self.facts[name], why, question)
-        return replace(result, settings={**result.settings, **read}, labels=guess.labels, doubt=guess.doubt)
+        guess, result = self.guesses[name], protected(self.facts[name], why, question)
+        settings = {**result.settings, **guess.missing_settings}
+        return replace(result, settings=settings, labels=guess.labels, doubt=guess.doubt)
 
     def of_role(self, role: Role) -> list[str]:
         """The columns of a role."""

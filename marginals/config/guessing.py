@@ -26,11 +26,9 @@ from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from models.arrays import CodeArray
 
-K = 10
-"""People who share a cell at least, where the table has rows enough."""
+K = 10  # people who share a cell, where the table has rows enough
 LEAST_CELL = 3
-ONE_ROW = "random"
-"""Row of a person that counts under a first config: with the first ones all would be as it began."""
+ONE_ROW = "random"  # row of a person that counts: with the first ones all would be as it began
 _MOST_ROWS_DROPPED = 0.05
 _PROPOSED_ODDS = PRESETS[PROPOSED]
 _FEWEST_EXPECTED_OF_PAIRS = 20
@@ -47,19 +45,14 @@ def guessed_table(table: DescribedTable, chosen: Choices) -> GuessedTable:
         keys = keys_among(table.frame, guesses, table.missing)
         shared |= shared_keys(table.frame, keys, list(table.columns.values()))
     several = "it numbers what several people share, such as a household or a physician: most of its values have rows"
-    guesses |= {
-        name: Guess(Role.IDENTIFIER, f"{several} that differ in {column_name(sex)}")
-        for name, sex in shared.items()
-        if name not in chosen.roles
-    }
+    differing = {name: f"{several} that differ in {column_name(sex)}" for name, sex in shared.items()}
+    identifiers = {name: Guess(Role.IDENTIFIER, why) for name, why in differing.items()}
+    for columns, why in table.questions.items():
+        question = str(Inquiry(columns, why, Role.IDENTIFIER)).removesuffix(".")
+        in_doubt = Guess(Role.IDENTIFIER, "it may say whose row it is", question=question)
+        identifiers |= dict.fromkeys(columns, in_doubt)
+    guesses |= {name: identifier for name, identifier in identifiers.items() if name not in chosen.roles}
     person = next((key for key in keys if key.columns[0] not in shared), None)
-    questions = (Inquiry(columns, why, Role.IDENTIFIER) for columns, why in table.questions.items())
-    guesses |= {
-        name: Guess(Role.IDENTIFIER, "it may say whose row it is", question=str(question).removesuffix("."))
-        for question in questions
-        for name in question.columns
-        if name not in chosen.roles
-    }
     guessed = by_the_others(GuessedTable(table, chosen, guesses, person))
     few = [name for name in guessed.used if guessed.facts[name].distinct <= MOST_REASONS] if guessed.lacking else []
     codes = {name: table.codes(name)[0].astype(np.intp) for name in few}
@@ -80,10 +73,6 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
         emptiest = max(drops, key=lambda name: int(drops[name].sum()))
         why = f"{guessed.guesses[emptiest].why}; too many rows lack a value in one column or another, often in this one"
         guessed = guessed.changed({emptiest: guessed.guesses[emptiest].counting_missing(why)})
-
-
-def _attribute(guessed: Guess) -> Attribute:
-    return Attribute(guessed.role, **guessed.settings)
 
 
 # What publishing will count, and what can be demanded of it.
@@ -126,35 +115,30 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         )
         if not guessed.used:
             raise guessed.nothing_published
-    attributes = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.QUASI_IDENTIFIER)}
     if guessed.unclear:
         counted = replace(counted, table=replace(counted.table, rows_per_person="any"))
-    impossible = _impossible(guessed, attributes)
-    return guessed, replace(counted, complete=len(part.frame), impossible=impossible)
+    return guessed, replace(counted, complete=len(part.frame), impossible=_impossible(guessed))
 
 
 def _needed(part: DescribedTable, guessed: GuessedTable) -> tuple[pd.DataFrame, dict[str, Attribute]]:
     """The sensitive columns; all, where people have several rows, as all tell which of them count."""
-    sensitive = {name: _attribute(guessed.guesses[name]) for name in guessed.of_role(Role.SENSITIVE)}
+    names = guessed.of_role(Role.SENSITIVE)
+    sensitive = {name: Attribute(Role.SENSITIVE, **guessed.guesses[name].settings) for name in names}
     if sensitive and guessed.person is None:
         return part.frame[[*sensitive]], sensitive
-    read = ("missing", "marks")
-    plain = {
-        name: Attribute(guess.role, **{key: guess.settings[key] for key in read if key in guess.settings})
-        for name, guess in guessed.used.items()
-    }
+    plain = {name: Attribute(guess.role, **guess.missing_settings) for name, guess in guessed.used.items()}
     return part.frame, plain | sensitive
 
 
-def _impossible(guessed: GuessedTable, attributes: Mapping[str, Attribute]) -> tuple[Mapping[str, str], ...]:
-    """Pairs of values of quasi-identifiers that no row has, those of most rows expected first. attributes: as read."""
+def _impossible(guessed: GuessedTable) -> tuple[Mapping[str, str], ...]:
+    """Pairs of values of quasi-identifiers that no row has, those of most rows expected first."""
     part, rows = guessed.table, guessed.complete_rows
     columns: dict[str, tuple[CodeArray, list[str]]] = {}
     for name in guessed.of_role(Role.QUASI_IDENTIFIER):
         if part.columns[name].distinct > _MOST_VALUES_OF_PAIRS:
             continue
         codes, texts_found = factorized(rows[name], part.no_values(name))
-        texts, attribute = list(map(str, texts_found)), attributes[name]
+        texts, attribute = [*map(str, texts_found)], Attribute(Role.QUASI_IDENTIFIER, **guessed.guesses[name].settings)
         numbers = attribute.numbers(texts, part.decimal)
         if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
             columns[name] = codes.astype(np.intp), texts  # so that a release has these labels, too

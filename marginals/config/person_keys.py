@@ -18,12 +18,10 @@ from marginals.tables.values import NumberFormat
 from models.arrays import IndexArray
 from models.tables.contingency_table import pack
 
-FEWEST = 30
-"""Different values of a key, at least, and those of them that repeat."""
+FEWEST = 30  # different values of a key, and those of them that repeat
 _SHARE_THAT_REPEATS = 0.8
 _MOST_ROWS_OF_EACH = 200
-_EXCEPTIONS = 0.02
-"""Share of the rows that may be otherwise where a column is asked about: rows entered twice, keys with a mistake."""
+_EXCEPTIONS = 0.02  # share of the rows: entered twice, or with a mistake in the key
 _MOST_ROWS_EXAMINED = 50_000
 MOST_MEMBERS = 60
 _SHARE_THAT_DIFFERS_IN_SEX = 0.5
@@ -37,7 +35,7 @@ def keys_by_content(
     Also columns that number the rows of each value of another one, and columns that may name somebody, with the reasons.
     """
     varied = {column.name: column for column in columns if column.distinct > 1}
-    lasting = [column for column in varied.values() if _has_repeats(column) and _is_like_key(column)]
+    lasting = [column for column in varied.values() if _may_be_key(column)]
     codes = {name: factorized(frame[name], missing)[0] for name in varied} if lasting else {}
     names = {column.name for column in lasting if (column.counts > 1).sum() >= _SHARE_THAT_REPEATS * column.distinct}
     candidates = [column.name for column in lasting if column.are_numbers_of_things]
@@ -46,11 +44,10 @@ def keys_by_content(
     for name in candidates:
         some = _rows_of_first(codes[name])
         others = (other for other in varied.values() if other.name != name)
-        if counting := next(
-            (o.name for o in others if _numbers_rows(codes[name][some], o, frame[o.name].iloc[some])), ""
-        ):
-            signs[name] = f"{counting} numbers the rows of each"
-            numbering.add(counting)
+        counting = (o.name for o in others if _numbers_rows(codes[name][some], o, frame[o.name].iloc[some]))
+        if counter := next(counting, ""):
+            signs[name] = f"{counter} numbers the rows of each"
+            numbering.add(counter)
     likely: dict[str, str] = {}
     for name in (column.name for column in lasting):
         if name not in names or name in signs or name in numbering:
@@ -108,14 +105,11 @@ def differs_within(frame: pd.DataFrame, key: str, columns: Sequence[Facts], miss
     return ""
 
 
-def _has_repeats(column: Facts) -> bool:
-    repeated = int((column.counts > 1).sum())
-    is_other = column.says("ages", "times", "places") or column.sampling or column.has_decimals
-    return repeated >= FEWEST and column.rows <= _MOST_ROWS_OF_EACH * column.distinct and not is_other
-
-
-def _is_like_key(column: Facts) -> bool:
-    return not (column.says("codes", "categories", "weights") or column.is_of_something or column.are_amounts)
+def _may_be_key(column: Facts) -> bool:
+    if (column.counts > 1).sum() < FEWEST or column.rows > _MOST_ROWS_OF_EACH * column.distinct:
+        return False
+    is_called_otherwise = column.says("ages", "times", "places", "codes", "categories", "weights") or column.sampling
+    return not (is_called_otherwise or column.has_decimals or column.is_of_something or column.are_amounts)
 
 
 def _rows_of_first(codes: IndexArray) -> IndexArray:

@@ -1,17 +1,15 @@
 """Questions of `init` to whoever knows the table, and guesses that nobody has confirmed yet."""
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from textwrap import wrap
 
 from marginals.config import UNKNOWN
-from marginals.names import column_name
+from marginals.names import column_name, quoted
 from marginals.tables.attribute import Attribute, Role
 
-_MOST_ASKED = 6
-"""Columns of one question, at most: of more nobody thinks of each."""
+_MOST_ASKED = 6  # columns of one question: of more nobody thinks of each
 
 NOT_REVIEWED = """\
 # Nobody has confirmed the roles below yet, and publish says so. Once you have looked at all of them: true.
@@ -47,10 +45,7 @@ class Inquiry:
                 f"{columns}: is one of these, whose names say nothing that this program knows, something that nobody should "
                 "learn about a person? Until you say yes: quasi-identifiers."
             )
-        taken = {
-            Role.SENSITIVE: "Until you say no: sensitive",
-            Role.QUASI_IDENTIFIER: "Until you say yes: quasi-identifier",
-        }[self.role]
+        taken = f"Until you say {'no' if self.role is Role.SENSITIVE else 'yes'}: {self.role.value}"
         return f"{columns}: is that something that nobody should learn about a person? {reason} {taken}."
 
 
@@ -71,11 +66,6 @@ def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Inquir
 def one_line(text: str) -> str:
     """Put a text into one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
-
-
-def quoted(text: object) -> str:
-    """Spell a text, or a list of texts or numbers, as TOML does."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ _SAME = ("missing", "domain", "separator", "encoding", "header", "sheet", "count
 _OF_PRIVACY = ("k_link", "k_combinatorial", "min_cell", "diversity", "register", "rules", "turnover", "no_small_certain",
                "min_published_cell")  # fmt: skip
 _OF_POLICY = keys_of(Policy)
+# Settings of tables, attributes, policies and populations, then those of configs alone.
 KEYS: Mapping[str, Keys] = {
     "release": dict.fromkeys(NAMES, ANY) | {"title": replace(ANY, default=NO_IMPRINT.title)},
     "data": {
@@ -126,7 +127,6 @@ KEYS: Mapping[str, Keys] = {
         "condition": text("be text"),
     },
 }
-"""Keys of each section: the settings of tables, attributes, policies and populations, and those of configs alone."""
 
 
 def _section(content: object, name: str, keys: str = "") -> dict[str, Any]:
@@ -303,8 +303,8 @@ def config_of(path: Path, text: str) -> Config:
 
 _MOST_BYTES, _MOST_BYTES_OF_A_HIERARCHY = 1 << 20, 1 << 26
 
+# A key of more than a hundred parts, where keys can stand.
 _LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
-"""A key of more than a hundred parts, where keys can stand."""
 
 
 @contextmanager

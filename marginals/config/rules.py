@@ -47,6 +47,11 @@ class Guess:
         return "missing" in self.settings
 
     @property
+    def missing_settings(self) -> dict[str, Any]:
+        """The settings that say what is missing, and whether that counts."""
+        return {key: self.settings[key] for key in ("missing", "marks") if key in self.settings}
+
+    @property
     def is_open(self) -> bool:
         """True if nothing is known of it, so that others may know it."""
         return self.is_unknown and self.role is Role.QUASI_IDENTIFIER
@@ -86,11 +91,9 @@ class Rule:
 
     def guess(self, facts: Facts, match: object) -> Guess:
         """Return what it says of a column."""
-        steps = {
-            key: attrgetter(step)(facts) if isinstance(step, str) else step(facts) for key, step in self.steps.items()
-        }
+        steps = {key: attrgetter(step) if isinstance(step, str) else step for key, step in self.steps.items()}
         reason, question = (text.format(match=match, f=facts) for text in (self.why, self.question))
-        settings = {key: step for key, step in steps.items() if step}
+        settings = {key: value for key, step in steps.items() if (value := step(facts))}
         return Guess(self.role, reason, settings, question=question, is_coarse=self.is_coarse)
 
 
@@ -151,9 +154,8 @@ def _numbers_somebody(f: Facts) -> tuple[str, float] | None:
     look_counted = is_uneven or f.rows >= _ROWS_OF_A_KEY * f.distinct or (first and f.words_in_order[-1].endswith("s"))
     are_counts = says_how_many and (look_counted or "0" in f.values)
     is_of_files = f.says("files") and f.says("file_numbers") and f.rows <= _ROWS_OF_A_KEY * f.distinct
-    numbering = (
-        f.says("numbering") or other_numbered(f.name) or (f.says("files", "file_numbers") if is_of_files else "")
-    )
+    of_files = f.says("files", "file_numbers") if is_of_files else ""
+    numbering = f.says("numbering") or other_numbered(f.name) or of_files
     is_key = numbering and _repeat_like_keys(f) and (is_of_files or not (f.says("categories") or are_counts))
     return (numbering, f.rows / f.distinct) if is_key else None
 
@@ -218,11 +220,8 @@ def _are_diagnoses(f: Facts) -> bool:
 def _bands(f: Facts) -> str:
     if f.kind != "numbers" or (not f.whole_numbers and f.distinct <= _FEW_NUMBERS):
         return ""
-    kind = (
-        "ages"
-        if f.are_ages
-        else f"{f.distinct:,} different {'whole numbers' if f.whole_numbers else 'numbers with decimals'}"
-    )
+    numbers = "whole numbers" if f.whole_numbers else "numbers with decimals"
+    kind = "ages" if f.are_ages else f"{f.distinct:,} different {numbers}"
     return f"{kind}, in bands that hold enough rows"
 
 
@@ -265,6 +264,7 @@ _MERGED: Mapping[str, Callable[[Facts], object]] = {
 _ignored, _identifier = partial(Rule, Role.IGNORED), partial(Rule, Role.IDENTIFIER)
 _sensitive, _open = partial(Rule, Role.SENSITIVE), partial(Rule, Role.QUASI_IDENTIFIER)
 
+# Rules for columns that cannot be published as they are, whatever anybody says.
 UNPUBLISHABLE = (
     _ignored(
         lambda f: f.name == COUNT,
@@ -279,7 +279,6 @@ UNPUBLISHABLE = (
         "some values hold line breaks or other characters that cannot be seen",
     ),
 )
-"""Rules for columns that cannot be published as they are, whatever anybody says of them."""
 
 _TOO_FINE = (
     _ignored(
@@ -307,6 +306,7 @@ _TOO_FINE = (
     _ignored(lambda f: f.kind == "texts" and f.are_long(), "some values are long texts, which may say anything"),
 )
 
+# Rules for the steps of columns that others may know.
 STEPS = (
     *_TOO_FINE,
     _open(
@@ -355,20 +355,14 @@ STEPS = (
     ),
     _open(_uncommon, "{match} rare and merged with others", _MERGED, condition="other categories; merged likewise"),
 )
-"""Rules for the steps of columns that others may know."""
 
+# Rules for the steps of columns that nobody should learn, and why they are kept back.
 SENSITIVE_STEPS = (
     _ignored(lambda f: f.groups is None, "only some of its values can be read as numbers or dates"),
     _sensitive(
         _groups,
         "{match}",
-        {
-            "intervals": "groups.intervals",
-            "dates": "groups.dates",
-            "start": "groups.start",
-            "apart": "groups.apart",
-            **_FITTED,
-        },
+        {**{key: f"groups.{key}" for key in ("intervals", "dates", "start", "apart")}, **_FITTED},
         condition="more than ten numbers or dates",
     ),
     _ignored(
@@ -386,10 +380,10 @@ SENSITIVE_STEPS = (
         condition="other texts",
     ),
 )
-"""Rules for the steps of columns that nobody should learn, and why they are kept back."""
 
 _SCALE = "the numbers fill a scale such as people judge something on"
 
+# Rules for the role of a column by itself.
 ROLES = (
     *UNPUBLISHABLE,
     _identifier(_names_people, "its name says {match}, which tells people apart even where several share a value"),
@@ -462,7 +456,6 @@ ROLES = (
     ),
     _open(lambda _: True, "", question=UNKNOWN, condition="any other"),
 )
-"""Rules for the role of a column by itself."""
 
 _MOST_MISSING_TO_DROP = 0.05
 

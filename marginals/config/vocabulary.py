@@ -14,11 +14,11 @@ _SHORTEST_WITH_AN_END = 5
 _WORD = re.compile(r"[^\W\d_]+")
 
 _SIGNS = "$€£¥"
+# An amount with the sign of a currency, or a stretch that begins with one.
 _MONEY = re.compile(
     r"-?(([$€£¥]|(usd|eur|gbp|chf|pln)\b) ?-?[\d., ]+k?|[\d., ]+([$€£¥k]|euros?|zł|zl|chf|pln|eur|usd|gbp))"
     r"( ?(-|to|and) ?.*|\+)?"
 )
-"""An amount with the sign of a currency, or a stretch that begins with one."""
 
 _RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"})
 
@@ -105,13 +105,8 @@ def _common() -> frozenset[str]:
 def _cut_short(word: str) -> str:
     if len(word) < _SHORTEST_WITH_AN_END or any(common.startswith(word) for common in _common()):
         return ""
-    begun = (
-        kind.about
-        for kind in kinds()
-        for sure in kind.words
-        if "+" not in sure and sure.startswith(word) and sure != word
-    )
-    return next(begun, "")
+    sure_words = ((kind.about, sure) for kind in kinds() for sure in kind.words if "+" not in sure)
+    return next((about for about, sure in sure_words if sure.startswith(word) and sure != word), "")
 
 
 @cache
@@ -201,13 +196,11 @@ def harmless_values(name: str, description: str, about: Topic | None, meanings: 
             begins and not any(reverses(word) or word in entry["values"] for word in rest)
         )
 
-    is_kind = any(
-        kind.absence == "harmless" for kind in kinds() if about and about.is_sure and kind.about == about.about
-    )
+    sure = about.about if about and about.is_sure else None
+    is_kind = any(kind.absence == "harmless" and kind.about == sure for kind in kinds())
     is_amount = not words.isdisjoint(entry["amounts"]) or bool(_pair_among(words, entry["amounts"]))
     is_test = not (is_kind or is_amount)
     if any(map(reverses, words | {*words_in_order(description)})) or (is_test and not words & {*entry["tests"]}):
         return ()
-    return tuple(
-        value for value, meaning in meanings.items() if lacks(meaning, entry["negative" if is_test else "values"])
-    )
+    absent = entry["negative" if is_test else "values"]
+    return tuple(value for value, meaning in meanings.items() if lacks(meaning, absent))

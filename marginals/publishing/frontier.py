@@ -74,13 +74,8 @@ def frontier(
 def _best_release(table: Table, policy: Policy) -> dict[str, Any]:
     demanded = "none" if policy.diversity is None else str(policy.diversity)
     settings = {"k": policy.k_link or 1, "diversity": demanded, "strategy": name_of(policy.strategy)}
-    line = settings | {
-        "kl_divergence": np.nan,
-        "value": np.nan,
-        "gap": np.nan,
-        "optimal": False,
-        "margins": 0,
-    }
+    unknown = dict.fromkeys(("kl_divergence", "value", "gap"), np.nan)
+    line: dict[str, Any] = settings | unknown | {"optimal": False, "margins": 0}
     begun = time.perf_counter()
     try:
         search = searched(Prepared(policy, policy.requirements_of(table), table, table), NEVER, no_progress)

@@ -24,8 +24,7 @@ from marginals.tables.sensitive_groups import CATEGORIES
 from marginals.tables.table import Table
 from models.tables.hierarchy import SUPPRESSED
 
-_GROUPS = 5
-"""Approximate number of groups of numbers or dates that are bounded; finer ones could hardly be published."""
+_GROUPS = 5  # of numbers or dates, about; finer ones could hardly be published
 
 
 def known_values(table: Table, attribute: str) -> SensitiveValues:

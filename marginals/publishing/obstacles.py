@@ -23,12 +23,8 @@ from models.search.problem import Constraint
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Mask
 
-_TRIED = 400
-"""Coarser margins that are looked at for one that would pass."""
-
-_LISTED = 100_000
-"""Coarser margins among which those nearest to a margin are looked for."""
-
+_TRIED = 400  # coarser margins, for one that would pass
+_LISTED = 100_000  # coarser margins, for those nearest to a margin
 _MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
 
 
@@ -92,10 +88,8 @@ class Obstacles:
         domain = self.table.domain
         margin = domain.margin(mask)
         heights = [domain.hierarchy(attribute).height for attribute in margin]
-        ranges = [
-            range(level, level + 1 if attribute in fixed else height + 1)
-            for (attribute, level), height in zip(margin.items(), heights)
-        ]
+        coarsest = [level if a in fixed else domain.hierarchy(a).height for a, level in margin.items()]
+        ranges = [range(level, last + 1) for level, last in zip(margin.values(), coarsest)]
         nodes = sorted(islice(product(*ranges), _LISTED), key=lambda node: (sum(map(eq, node, heights)), sum(node)))
         yield from (domain.mask(dict(zip(margin, node))) for node in nodes[1:])
 

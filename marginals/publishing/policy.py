@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from checks.claims import LEAST_DEMAND, MOST_ROWS, MaxentDiversity, is_number_of_rows, why_no_demand
+from checks.claims import LEAST_DEMAND, MOST_ROWS, Claim, MaxentDiversity, is_number_of_rows, why_no_demand
 from checks.diversity.criterion import Diversity
 from checks.diversity.registry import demands_nothing, parse_diversity, require_readable
 from checks.errors import CriterionError
@@ -30,23 +30,13 @@ _NO_PROOF = (
     "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
 )
 
-CORRECTED = "corrected"
-"""The objective that subtracts the gain of chance."""
-
-SENSITIVE_MARGINS = 3
-"""Default number of tables, at most, that show one sensitive attribute."""
-
-NO_DIVERSITY = "none"
-"""Value of `diversity` that demands none, on purpose."""
-
-PROPOSED = "public"
-"""The diversity that is proposed if nobody has demanded one."""
-
-BASES = ("auto", "best", "none")
-"""Names that `base` may have in place of levels; "auto" is refused where no sensitive attribute could be shown."""
-
+CORRECTED = "corrected"  # subtracts the gain of chance
+SENSITIVE_MARGINS = 3  # that show one sensitive attribute, by default
+NO_DIVERSITY = "none"  # demands none, on purpose
+PROPOSED = "public"  # if nobody has demanded one
+BASES = ("auto", "best", "none")  # "auto" is refused where no sensitive attribute could be shown
+# One demand for all, or by attribute.
 GivenDiversity = str | Diversity | Mapping[str, str | Diversity | Sequence[str | Diversity]] | None
-"""Demands on sensitive attributes: texts or criteria, one for all or one by attribute."""
 
 
 def _as_texts(demanded: Any) -> Any:
@@ -237,9 +227,8 @@ class Policy(Settings):
 
     def requirements_of(self, table: Table) -> Requirements:
         """The requirements on margins of a table. Raises InputError for a distance that its values do not have."""
-        requirements = self.requirements(
-            table.sensitive, table.most_rows_of_a_person, table.counts_missing, table.harm, table
-        )
+        most = table.most_rows_of_a_person
+        requirements = self.requirements(table.sensitive, most, table.counts_missing, table.harm, table)
         for claim in requirements.diversity_claims:
             _require_distance(table, claim)
         return requirements
@@ -259,10 +248,8 @@ class Policy(Settings):
         which replace those of presets. table: gives the shares of values.
         """
         k_link, k_combinatorial, min_cell = (self.least(key) for key in COUNTS)
-        demanded = tuple(
-            claim.leaving_out(MISSING) if claim.sensitive in counts_missing else claim
-            for claim in about_harm(self.diversities(sensitive), harm, table)
-        )
+        about = about_harm(self.diversities(sensitive), harm, table)
+        demanded = tuple(c.leaving_out(MISSING) if c.sensitive in counts_missing else c for c in about)
         return Requirements(
             sensitive,
             k_link,
@@ -277,6 +264,11 @@ class Policy(Settings):
             min_published_cell=self.min_published_cell,
             no_small_cell_certain=None if self.further is None else self.min_published_cell,
         )
+
+
+def leaving_out_missing(claim: Claim, names: AnyCollection[str]) -> Claim:
+    """Leave "missing" out of what a diversity counts, if it is about one of these attributes."""
+    return claim.leaving_out(MISSING) if isinstance(claim, MaxentDiversity) and claim.sensitive in names else claim
 
 
 def require_table(table: object, policy: object) -> None:
@@ -300,9 +292,8 @@ def _require_distance(table: Table, claim: MaxentDiversity) -> None:
     present = [code for code, label in enumerate(hierarchy.labels[0]) if label not in claim.left_out]
     if present:
         hierarchy = hierarchy.restricted_to(present)
-    crossed = [
-        level for level in range(hierarchy.height) if hierarchy.order_among(level, range(hierarchy.size(level))) is None
-    ]
+    every = ((level, range(hierarchy.size(level))) for level in range(hierarchy.height))
+    crossed = [level for level, codes in every if hierarchy.order_among(level, codes) is None]
     if crossed[:1] == [0]:
         raise InputError(
             f"{where} needs ordered values, and these are not all numbers, dates or bands of numbers. List them, lowest "

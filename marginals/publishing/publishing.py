@@ -8,16 +8,14 @@ from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
 
-import numpy as np
-
-from checks.claims import AttributeClaim, Claim, MaxentDiversity, NoSmallCellCertain, NoSmallCertain, Register
+from checks.claims import AttributeClaim, Claim, NoSmallCellCertain, NoSmallCertain, Register
 from checks.diversity.registry import require_readable
-from checks.finding import Verdict
 from checks.requirements import Requirements
 from marginals.arguments import require, require_function
 from marginals.bundle.content import KNOWN, BundleContent
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
 from marginals.bundle.signature import SecretKey
+from marginals.bundle.together import recoded
 from marginals.bundle.writing import Entering
 from marginals.deadline import SEARCH_CLOCK, VERIFYING, Seconds, within
 from marginals.errors import InputError, NothingPublishableError
@@ -26,17 +24,15 @@ from marginals.published_values import Part
 from marginals.publishing.dependent import could_be_shown, require_independent
 from marginals.publishing.further import chosen_tables, proven_tables, require_further
 from marginals.publishing.impossible import narrowed, opened_pairs, released_pairs
-from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, require_table
+from marginals.publishing.policy import NO_DIVERSITY, PROPOSED, Policy, leaving_out_missing, require_table
 from marginals.publishing.searching import PROGRESS, Prepared, Progress, Search, no_progress, searched
 from marginals.publishing.stewarding import steward_report
 from marginals.release.release import Release, write_release
 from marginals.steward import StewardReport
-from marginals.tables.attribute import MISSING
 from marginals.tables.group_names import NamedLevels
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.graphs.junction_tree import Collection
-from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 
@@ -134,7 +130,8 @@ def publish(
     if further is not None:
         further, published = proven_tables(further, released, choosing, progress)
     progress(VERIFYING, 0, 0)
-    if further is not None and set() < _open_claims(published) <= _OF_ALL_TABLES:
+    unproven = {finding.criterion for finding in published.verify().unproven}
+    if further is not None and unproven and unproven <= _OF_ALL_TABLES:
         further = replace(further, tables=(), left_out=(*further.left_out, *further.tables))
         published = released(())
     verify(prepared, published, search)
@@ -150,13 +147,7 @@ def publish(
     return Publication(_LedgerRelease(published), replace(steward, waiting=waiting), entry)
 
 
-_OF_ALL_TABLES = {NoSmallCertain.criterion, NoSmallCellCertain.criterion}
-"""Claims that further tables can leave open."""
-
-
-def _open_claims(published: BundleContent) -> set[str]:
-    checks = published.verify().checks
-    return {finding.criterion for finding in checks if not finding.holds and finding.verdict is not Verdict.ATTESTED}
+_OF_ALL_TABLES = {NoSmallCertain.criterion, NoSmallCellCertain.criterion}  # further tables can leave these open
 
 
 def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path | None = None) -> Prepared:
@@ -206,15 +197,13 @@ def verify(prepared: Prepared, published: BundleContent, search: Search) -> None
     contents = [published]
     if prepared.visible is not prepared.table:
         contents.append(content(prepared, prepared.table, search.result.cliques, published.title))  # of a ledger
-    findings = [finding for checked in contents for finding in checked.verify().checks]
-    findings = [finding for finding in findings if finding.verdict is not Verdict.ATTESTED]
-    for finding in [*findings, *search.register]:
-        if not finding.holds:
-            why = f" ({finding.note})" if finding.note else ""
-            raise NothingPublishableError(
-                f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
-                + _base_values_hint(prepared.policy, prepared.table)
-            )
+    unproven = [finding for checked in contents for finding in checked.verify().unproven]
+    for finding in [*unproven, *(finding for finding in search.register if not finding.holds)]:
+        why = f" ({finding.note})" if finding.note else ""
+        raise NothingPublishableError(
+            f"the claims of the collection that the search found are not proven, so it is not published: {finding}{why}"
+            + _base_values_hint(prepared.policy, prepared.table)
+        )
 
 
 def _require_publishable(policy: Policy, requirements: Requirements, ledger: str | Path | None) -> None:
@@ -294,11 +283,6 @@ def content(
         margin = table.domain.margin(mask)
         return marginals.domain.mask({a: levels[a].index(at) if a in levels else at for a, at in margin.items()})
 
-    def leaving_out_missing(claim: Claim) -> Claim:
-        if isinstance(claim, MaxentDiversity) and claim.sensitive in table.counts_missing:
-            return claim.leaving_out(MISSING)
-        return claim
-
     def at_published_level(claim: Claim) -> Claim:
         if not isinstance(claim, AttributeClaim) or claim.about not in levels:
             return claim
@@ -306,7 +290,9 @@ def content(
         return claim.stated_on(chosen, published.index(claim.level) if claim.level in published else 0)
 
     collection = Collection.of(marginals.cube, map(renumbered, core))
-    claims = map(at_published_level, _about_what_is_shown(prepared.requirements.claims, chosen))
+    claims = prepared.requirements.claims
+    shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
+    claims = tuple(map(at_published_level, shown_claims or claims))
     result = BundleContent(
         collection,
         table.roles,
@@ -317,7 +303,7 @@ def content(
         codebook=table.codebook.of_labels(marginals.domain),
         rules=tuple(
             rule.applied(tuple(filter(chosen.shows, table.sensitive)))
-            .stating(leaving_out_missing)
+            .stating(lambda claim: leaving_out_missing(claim, table.counts_missing))
             .stating(at_published_level)
             for rule in prepared.policy.named_rules
         ),
@@ -334,11 +320,6 @@ def content(
                 "between quotes"
             )
     return result
-
-
-def _about_what_is_shown(claims: Sequence[Claim], chosen: Collection) -> Sequence[Claim]:
-    shown_claims = [claim for claim in claims if not isinstance(claim, AttributeClaim) or chosen.shows(claim.about)]
-    return shown_claims or claims
 
 
 def released_names(prepared: Prepared, table: Table, cliques: tuple[Mask, ...]) -> dict[str, NamedLevels]:
@@ -376,8 +357,11 @@ def releasable(
             hierarchies[name] = named[name].hierarchy.over_levels(levels[name], range(hierarchy.size(0)))
         else:
             hierarchies[name] = _counted_part(collection, name, levels[name], named.get(name))
-    domain = Domain.of(hierarchies)
-    tables = [_renumbered(table, domain, levels, named) for table in collection.tables]
+    domain, ladders = Domain.of(hierarchies), dict(collection.domain.items())
+    places: dict[str, Sequence[int] | dict[int, int]] = {name: range(of.height + 1) for name, of in ladders.items()}
+    places |= {name: {level: place for place, level in enumerate(of_name)} for name, of_name in levels.items()}
+    with_names = Domain.of(ladders | {name: naming.hierarchy for name, naming in named.items()})
+    tables = [recoded(replace(table, domain=with_names), domain, places) for table in collection.tables]
     return Collection.of(DataCube(tables), [table.mask for table in tables])
 
 
@@ -410,16 +394,3 @@ def _counted_part(collection: Collection, attribute: str, levels: list[int], nam
     paths = {path[0]: path for path in part.rows()}
     reordered = replace(Hierarchy.from_rows([paths[label] for label in part_labels]), has_names=part.has_names)
     return reordered if part.order is None else reordered.ordered_by([part.labels[0][code] for code in part.order])
-
-
-def _renumbered(
-    table: ContingencyTable, domain: Domain, levels: Mapping[str, list[int]], named: Mapping[str, NamedLevels]
-) -> ContingencyTable:
-    margin, codes = {}, {}
-    for attribute, column in zip(table.attributes, table.codes):
-        old = table.margin[attribute]
-        margin[attribute] = levels[attribute].index(old) if attribute in levels else old
-        hierarchy = named[attribute].hierarchy if attribute in named else table.domain.hierarchy(attribute)
-        new = [domain.hierarchy(attribute).code(label, margin[attribute]) for label in hierarchy.labels[old]]
-        codes[attribute] = np.array([-1 if code is None else code for code in new])[column]
-    return ContingencyTable.from_cells(domain, margin, codes, table.counts)

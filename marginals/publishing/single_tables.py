@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from checks.classes import Assessment, Eligibility, eligibility
@@ -43,13 +44,8 @@ def anonymize(
             "no attribute is a quasi-identifier, so there is nothing to generalize; give that role to what others may know "
             "of a person"
         )
-    return minimal_tables(
-        table.cube,
-        table.quasi_identifiers,
-        policy.requirements_of(table),
-        lambda done, nodes: progress("minimal tables", done, nodes),
-        suppression,
-    )
+    requirements, settled = policy.requirements_of(table), partial(progress, "minimal tables")
+    return minimal_tables(table.cube, table.quasi_identifiers, requirements, settled, suppression)
 
 
 @dataclass(frozen=True)

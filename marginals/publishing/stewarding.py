@@ -19,11 +19,8 @@ from models.inference.maximum_entropy import MaximumEntropy
 from models.search.problem import Problem, RefusedMove, Stop, from_independence
 from models.tables.hierarchy import Mask
 
-_AT_THE_END = 5.0
-"""Seconds of the processor to ask what binds where the search ended, and what keeps wanted tables out."""
-
-_LEAST = 1.0
-"""Seconds for the page, where the time limit is shorter."""
+_AT_THE_END = 5.0  # to ask what binds where the search ended, and what keeps wanted tables out
+_LEAST = 1.0  # for the page, where the time limit is shorter
 
 
 def steward_report(

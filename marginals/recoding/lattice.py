@@ -32,11 +32,8 @@ from models.tables.data_cube import DataCube
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy, information_utility, nodes_of
 from models.tables.hierarchy import Margin, Mask
 
-Node = tuple[int, ...]
-"""Levels of the attributes, in their order."""
-
-_GROUP = 64
-"""Most combinations of levels that are summed over at once: few products are faster than sums along many short axes."""
+Node = tuple[int, ...]  # levels of the attributes
+_GROUP = 64  # combinations of levels that are summed over at once: few products beat sums along many axes
 
 
 def _summed(nodes: BoolArray, related: Sequence[NDArray[np.float32]]) -> NDArray[np.float32]:
@@ -90,8 +87,7 @@ class _SettledNodes:
         return [Margin(dict(zip(attributes, map(int, node)))) for node in np.argwhere(lowest)]
 
 
-Progress = Callable[[int, int], None]
-"""Callback with the numbers of settled nodes and of all nodes."""
+Progress = Callable[[int, int], None]  # numbers of settled nodes and of all nodes
 
 
 @dataclass(frozen=True)
@@ -219,10 +215,8 @@ def table_satisfies(cube: DataCube, mask: Mask, requirements: Requirements, spar
         if not suppressed.total or suppressed.total > spare:
             return not suppressed.total
         return not _failing(cube, suppressed, suppressed.rolled_up({}), requirements).any()
-    demands = (
-        (requirements.class_size, nonsensitive_part(cube.domain, mask, requirements.sensitive)),
-        (requirements.cell_size, mask),
-    )
+    public = nonsensitive_part(cube.domain, mask, requirements.sensitive)
+    demands = ((requirements.class_size, public), (requirements.cell_size, mask))
     if any(least is not None and cube.counts(part).min(initial=least) < least for least, part in demands):
         return False
     return not requirements.diversity_claims or not any(
@@ -236,8 +230,7 @@ def finest_level(cube: DataCube, attribute: str, requirements: Requirements) -> 
     return next((level for level, mask in enumerate(masks) if table_satisfies(cube, mask, requirements)), None)
 
 
-LARGEST_LATTICE = 1 << 24
-"""Most nodes of a lattice: its arrays take some hundred megabytes."""
+LARGEST_LATTICE = 1 << 24  # nodes; the arrays take some hundred megabytes
 
 
 def lattice_nodes(cube: DataCube, attributes: Iterable[str]) -> int:

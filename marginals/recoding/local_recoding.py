@@ -29,8 +29,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     import pandas as pd
 
-Weights = Mapping[str, Sequence[Fraction | int]]
-"""Weights of the base values of sensitive attributes: knowledge of their frequency that an adversary may have."""
+Weights = Mapping[str, Sequence[Fraction | int]]  # what an adversary may know of frequencies of sensitive values
 
 
 def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversity | None:
@@ -163,10 +162,8 @@ class LocalRecoding:
         """Return one row a cell: the published labels, in the domain's order, and `count`."""
         import pandas as pd  # loaded here: a table that is generalized as a whole needs none
 
-        columns: dict[str, Any] = {
-            attribute: np.array(self._taxonomy(attribute).labels, dtype=object)[self._column(attribute)]
-            for attribute in self.domain.attributes
-        }
+        labels = {name: np.array(self._taxonomy(name).labels, dtype=object) for name in self.domain.attributes}
+        columns: dict[str, Any] = {name: texts[self._column(name)] for name, texts in labels.items()}
         return pd.DataFrame({**columns, COUNT: self.cells.counts})
 
 
@@ -181,9 +178,8 @@ def with_induction(
 
 def occurrence_weights(table: Table, attributes: Sequence[str]) -> Weights:
     """Return weight 1 for the base values of attributes that occur in a table, 0 for the others (TZ09 after Def. 2)."""
-    rows = {
-        a: np.bincount(table.base_counts.column(a, 0), minlength=table.domain.hierarchy(a).size(0)) for a in attributes
-    }
+    sizes = {a: table.domain.hierarchy(a).size(0) for a in attributes}
+    rows = {a: np.bincount(table.base_counts.column(a, 0), minlength=size) for a, size in sizes.items()}
     return {attribute: (counts > 0).astype(int).tolist() for attribute, counts in rows.items()}
 
 

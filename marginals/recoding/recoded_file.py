@@ -28,7 +28,6 @@ Labels = tuple[str, ...]
 
 
 _MOST_BYTES = 1 << 30
-"""Largest size of a file."""
 
 
 @dataclass(frozen=True)
@@ -72,9 +71,7 @@ def _read_published_table(path: str | Path, attributes: Collection[str]) -> _Pub
     return _PublishedTable(name, shown_columns, dict(+cells))
 
 
-_MOST_UNSEEN = 10
-"""Most base values that may occur unseen; the possibilities of more are too many."""
-
+_MOST_UNSEEN = 10  # base values that may occur unseen; the possibilities of more are too many
 _UNLISTED = "more values may occur under * than the file shows; give the hierarchy as a file"
 _TOO_MANY = "more base values may occur under the generalized ones, unseen, than can be gone through"
 

@@ -35,18 +35,12 @@ from models.tables.contingency_table import pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Hierarchy
 
-_WHOLE = 2**62
-"""Limit of whole numbers in int64; beyond it Python's integers take over."""
+_WHOLE = 2**62  # int64; beyond it Python's integers take over
 
 
-_STEPS = 1024
-"""Share, as a divisor, of the rows of a value that a step removes or generalizes at once: one row where there are fewer."""
-
-MOST_LOOKS = 1_000_000_000
-"""Most looks at a distinct row at each combination of levels: more take minutes, without a message."""
-
-_FOR_LEVELS = 10_000
-"""Number of looks that take as long as the work done once for each combination of levels."""
+_STEPS = 1024  # divisor of the rows of a value that a step takes at once, at least one
+MOST_LOOKS = 1_000_000_000  # at a distinct row at each combination of levels: more take minutes, without a message
+_FOR_LEVELS = 10_000  # looks that take as long as what is done once for each combination of levels
 
 
 class InducedBound:
@@ -153,8 +147,7 @@ class _Measure:
         return counted.reshape(classes, values).astype(np.int64)
 
 
-_Closed = tuple[Mapping[str, int], _SweptRows]
-"""Levels of the quasi-identifiers, and rows that are published at these."""
+_Closed = tuple[Mapping[str, int], _SweptRows]  # levels of the quasi-identifiers, and rows that are published at these
 
 
 def sweep(
@@ -200,16 +193,13 @@ def sweep(
     order = [dict(zip(axes, levels)) for levels in class_order(table, axes)]
     closed = _swept(table, order, criterion, k)
     nodes, counts = zip(*((_nodes(table, rows, levels), rows.counts) for levels, rows in closed))
-    return LocalRecoding.of(
-        table, GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
-    )
+    cells = GeneralizedCells.from_rows(table.domain, np.concatenate(nodes), np.concatenate(counts))
+    return LocalRecoding.of(table, cells)
 
 
 def _swept(table: Table, order: Sequence[Mapping[str, int]], requirement: Functional, k: int) -> list[_Closed]:
     rows = _diversified(table, _all_rows(table), requirement)
-    measures = [
-        _Measure.of(table, axis, requirement, rows.nodes[:, axis], table.rows) for axis in range(len(table.sensitive))
-    ]
+    measures = [_Measure.of(table, axis, requirement, nodes, table.rows) for axis, nodes in enumerate(rows.nodes.T)]
     closed: list[_Closed] = []
     for levels in order[:-1]:
         held = _retained(rows, _classes(table, levels, rows), measures, k)
@@ -367,16 +357,13 @@ def sweep_order(
     hierarchies: Sequence[Hierarchy], weights: Sequence[Sequence[Fraction | int] | None] | None = None
 ) -> tuple[tuple[int, ...], ...]:
     """Combinations of levels in the order of TZ09 Def. 6, exact: most mean information first."""
-    shares = [
-        [level_information(hierarchy, level, level_shares) for level in range(hierarchy.height + 1)]
-        for hierarchy, level_shares in zip(hierarchies, weights or [None] * len(hierarchies))
-    ]
+    of_each = zip(hierarchies, weights or [None] * len(hierarchies))
+    shares = [[level_information(of, level, by) for level in range(of.height + 1)] for of, by in of_each]
     common = lcm(*(share.denominator for level_shares in shares for share in level_shares))
     retained = [[int(share * common) for share in level_shares] for level_shares in shares]
     nodes = product(*(range(len(level_shares)) for level_shares in shares))
-    return tuple(
-        sorted(
-            nodes,
-            key=lambda levels: (-sum(level_shares[level] for level_shares, level in zip(retained, levels)), levels),
-        )
-    )
+
+    def rank(levels: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        return -sum(level_shares[level] for level_shares, level in zip(retained, levels)), levels
+
+    return tuple(sorted(nodes, key=rank))

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from marginals.tables.table import Table
 
 
+# Members that are gone, and their replacements.
 _TAKEN_OUT = {
     "cells": "table(attributes).reset_index()",
     "collection": "published.collection",
@@ -87,7 +88,6 @@ _TAKEN_OUT = {
     "u_terms": "model.u_terms(prior_rows)",
     "write_report": "report(path)",
 }
-"""Replacements of members that are gone."""
 
 _GONE_ARGUMENTS = {
     "values": 'release.estimate(lambda rows: rows["grade"].map({"low": 1, "high": 2}).mean()) gives labels numbers'
@@ -115,6 +115,7 @@ def _are_limits(value: Any) -> bool:
     return is_pair and value[0] <= value[1]
 
 
+# Arguments of methods; a name means the same in all of them.
 _TAKEN: Mapping[str, Taken] = {
     **dict.fromkeys(("where", "part", "outcome", "group", "against"), CONDITION),
     **dict.fromkeys(("by", "rows", "columns"), ATTRIBUTES),
@@ -138,7 +139,6 @@ _TAKEN: Mapping[str, Taken] = {
     "claims": _some(instance(str | Claim, "a claim")),
     "rules": _some(instance(str | NamedRule, "the name of a rule")),
 }
-"""Values that an argument of a method takes, by its name, which means the same in all of them."""
 
 
 def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
@@ -629,9 +629,8 @@ def write_release(
     from marginals.bundle.writing import write_bundle  # slow to import, and who reads a release needs none of it
 
     key = sign if sign is None or isinstance(sign, SecretKey) else secret_key(path_of(sign))
-    return replace(
-        release, _written=write_bundle(release.published, path_of(path), _report(release.published), key, entering)
-    )
+    page = _report(release.published)
+    return replace(release, _written=write_bundle(release.published, path_of(path), page, key, entering))
 
 
 def _report(published: BundleContent) -> bytes:

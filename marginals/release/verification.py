@@ -249,10 +249,8 @@ def _of_known(claim: Claim, domain: Domain) -> Claim:
 def _noted(claim: Claim, finding: Finding, bundle_claims: Sequence[Claim]) -> Finding:
     if not isinstance(claim, MaxentDiversity | Register):
         return finding
-    claims_of_bundle = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
-    left_out = dict.fromkeys(
-        label for other in claims_of_bundle if other.about == claim.about for label in other.left_out
-    )
+    others = [other for other in bundle_claims if isinstance(other, MaxentDiversity | Register)]
+    left_out = dict.fromkeys(label for other in others if other.about == claim.about for label in other.left_out)
     labels = [repr(label) for label in left_out if label not in (*claim.left_out, MISSING)]
     if not labels:
         return finding
@@ -302,10 +300,11 @@ def demanded(published: BundleContent, claims: Sequence[str | Claim], rules: Seq
 def _checked(published: BundleContent, claims: Sequence[Claim] | None, rules: Sequence[NamedRule] = ()) -> Verification:
     if claims is None:
         return published.verify()
-    applied = (rule.applied(published.sensitive) for rule in rules)
-    content = published.claiming(
-        claims, [rule.stating(lambda claim: _of_known(claim, published.domain)) for rule in applied]
-    )
+
+    def of_known(claim: Claim) -> Claim:
+        return _of_known(claim, published.domain)
+
+    content = published.claiming(claims, [rule.applied(published.sensitive).stating(of_known) for rule in rules])
     result = content.verify()
     noted = (_noted(*pair, published.claims) for pair in zip(content.claims, result.checks))
     return replace(result, checks=tuple(noted))

@@ -108,8 +108,7 @@ class TableRisk:
         return {"records": self.records, "utility": self.mean_utility, **risks, "dictionaries": self.dictionaries}
 
 
-ALL_OTHERS = "*"
-"""Names the values of an attribute to which no weight of their own is given."""
+ALL_OTHERS = "*"  # values without a weight of their own
 
 
 @dataclass(frozen=True)
@@ -215,8 +214,7 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
     return values
 
 
-MAX_VECTORS = 10_000
-"""Largest number of combinations of levels that a frontier is computed for; each is tried on every record."""
+MAX_VECTORS = 10_000  # combinations of levels of a frontier; each is tried on every record
 
 
 @dataclass(frozen=True, eq=False)

@@ -186,10 +186,7 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
     wider = Domain.of(hierarchies)
     if wider == domain:
         return rows
-    codes = {
-        name: np.array([wider.hierarchy(name).code(v, 0) for v in domain.hierarchy(name).labels[0]], dtype=np.int64)[c]
-        for name, c in rows.codes.items()
-    }
+    codes = {a: wider.hierarchy(a).codes(domain.hierarchy(a).labels[0], 0)[c] for a, c in rows.codes.items()}
     return replace(rows, domain=wider, codes=codes)
 
 
@@ -213,6 +210,6 @@ def _wider(attribute: Attribute, rows: Rows, name: str, base_values: set[str], k
     wider = attribute.hierarchy_of(base_values)
     if not attribute.is_fitted:
         return wider
-    codes = np.array([wider.code(label, 0) for label in rows.domain.hierarchy(name).labels[0]], dtype=np.intp)
+    codes = wider.codes(rows.domain.hierarchy(name).labels[0], 0)
     counts = np.bincount(codes[rows.codes[name]], minlength=wider.size(0)).astype(np.int64)
     return attribute_ladder(GroupNaming.of(name, attribute, wider), counts, k)

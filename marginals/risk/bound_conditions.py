@@ -40,9 +40,7 @@ from marginals.tables.values import POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.tables.hierarchy import MISSING, Hierarchy
 
-_NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"
-"""Kinds of the values of a column, besides missing ones. A column of nothing fits everything."""
-
+_NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"  # a column of nothing fits everything
 _COMPARED = {"==": np.equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal}
 
 
@@ -93,8 +91,7 @@ class _Values:
         """The labels that a table of the column has, a number spelled in one way, and the code of each row."""
         labels = [text if self._written is None else self._written.canonical(text) for text in self.texts]
         hierarchy = Hierarchy.flat(dict.fromkeys(labels))
-        place_of = {label: place for place, label in enumerate(hierarchy.labels[0])}
-        return hierarchy, np.array([*map(place_of.__getitem__, labels), -1], dtype=np.intp)[self.codes]
+        return hierarchy, np.append(hierarchy.codes(labels, 0), -1)[self.codes]
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"
-"""Rows that a rule is about; None: all."""
+Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"  # None: all rows
 
 
 @dataclass(frozen=True)

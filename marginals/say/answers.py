@@ -15,8 +15,7 @@ from models.tables.hierarchy import Domain
 if TYPE_CHECKING:
     from marginals.tables.attribute import Codebook
 
-_LISTED, _NAMED = 3, 5
-"""Tables that a line names at most."""
+_LISTED, _NAMED = 3, 5  # tables of a line
 
 
 def basis_line(basis: Basis, domain: Domain | None) -> str:

@@ -286,9 +286,13 @@ def _outcome(addition: "Addition", least: int) -> str:
             return f"that it is missing makes {' and '.join(proven)} certain"
         case Conclusion.SOME:
             nothing = ", or tell too little" if addition.may_gain_nothing else ""
-            several = addition.candidate_classes > 1
-            some = f"at least one of {addition.candidate_classes:,} classes" if several else "one class"
-            return f"{f'in {some} (of {addition.classes:,}) ' if addition.classes else ''}{few}{nothing}"
+            some = (
+                "one class"
+                if addition.candidate_classes == 1
+                else f"at least one of {addition.candidate_classes:,} classes"
+            )
+            all_of = "" if addition.candidate_classes == addition.classes else f" (of {addition.classes:,})"
+            return f"{f'in {some}{all_of} ' if addition.classes else ''}{few}{nothing}"
         case Conclusion.ALWAYS if addition.counts_only:
             return f"{few} whatever the data, so that it is missing excludes no table"
     return _OUTCOMES[addition.outcome]

@@ -33,17 +33,12 @@ if TYPE_CHECKING:
     from checks.maxent.surest import HarmfulValues, Surest
     from marginals.bundle.content import Verification
 
-UNTOLD = Codebook()
-"""The codebook of a release that says of no label what it means."""
-
+UNTOLD = Codebook()  # of a release that says of no label what it means
+# The condition of all claims about what tables together tell (design 4.24).
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
-"""The condition of all claims about what can be worked out from tables together (design 4.24)."""
 
-CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))
-"""The criteria of these claims."""
-
-_MOST_NAMED = 3
-"""Sensitive attributes that a sentence names, at most."""
+CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))  # on this
+_MOST_NAMED = 3  # sensitive attributes of a sentence
 
 
 def together(sensitive: Sequence[str], noun: str = "sensitive attributes") -> str:
@@ -67,6 +62,7 @@ _NOT_CERTAIN = (
     "other value in place of one, and of all attributes at the finest published levels; others only if at most ten "
     "attributes are published. A model can still say that one is likely to, and be right.{people} {condition}"
 )
+# Meanings of claims of least counts, by criterion.
 _COUNTED = {
     "min-cell": "No published count{whose} is {below}{counted}, and no such count can be worked out from the tables by "
     "differences or otherwise: each combination of values that they together leave possible could be shared by at least "
@@ -80,7 +76,6 @@ _COUNTED = {
     "{least} have it.{people} {condition}",
     "k-link": "Each class of a published table{aside} has at least {least}.{people}",
 }
-"""Meanings of claims of least counts, by criterion."""
 
 
 def claim_term(criterion: str, parameters: Mapping[str, Any]) -> str:
@@ -128,9 +123,7 @@ def _meaning_of_counts(claim: CountClaim, sensitive: Sequence[str]) -> str:
     one, many = ("row", "rows") if most is None else ("person", "people")
     counted = f", {together(sensitive)} counted like the others" if sensitive else ""
     values = f"values{counted}{',' * bool(counted)}" if claim.is_about_cells else "nonsensitive values"
-    several = (
-        f" A person has at most {most:,} rows, so as many rows are needed for each." if most not in (None, 1) else ""
-    )
+    several = "" if most in (None, 1) else f" A person has at most {most:,} rows, so as many rows are needed for each."
     return _COUNTED[claim.criterion].format(
         least=number_of(claim.k, one, many),
         few=f"{below.removeprefix('from ')} {one if claim.k == 2 else many}",
@@ -160,10 +153,8 @@ def harm_tables(harmful: Mapping[str, "HarmfulValues"], words: Codebook = UNTOLD
 
 
 def _harm_row(values: str, surest: "Surest", words: Codebook) -> dict[str, str]:
-    overall, largest, bound = (
-        "" if share is None else f"{100 * share:.4g} percent"
-        for share in (surest.overall, surest.largest, surest.bound)
-    )
+    shares = (surest.overall, surest.largest, surest.bound)
+    overall, largest, bound = ("" if share is None else f"{100 * share:.4g} percent" for share in shares)
     cell = {name: words.word(name, label) for name, label in surest.cell.items()}
     group = _plain(cell) if largest else "not examined"
     return {"values": values, "overall": overall, "largest": largest, "bound": bound or "none", "group": group}
@@ -232,6 +223,7 @@ def _rule_said(rule: AppliedRule) -> str:
 
 # Sentences on a verification, for the terminal, the window and programs.
 
+# Meanings of the verdicts, by criterion.
 MEANINGS = {
     "integrity": "The files are as they were written",
     "report": "The report is the page that the other files give",
@@ -246,7 +238,6 @@ MEANINGS = {
     "difference": "Two releases tell of no smaller change than claimed",
     "composition": "What the releases tell together was judged",
 }
-"""Meanings of the verdicts, by criterion."""
 
 
 def verification_sentences(verification: "Verification", *, is_asked: bool = False) -> Iterator[Sentence]:
@@ -261,9 +252,8 @@ def verification_sentences(verification: "Verification", *, is_asked: bool = Fal
     yield from rule_sentences(words.worded(verification.rules))
     lines = filter(None, [smallest_line(verification)]) if is_asked else sensitive_lines(verification)
     yield from (Sentence(LOOK, line) for line in lines)
-    yield from (
-        Sentence(WARNING, warning) for warning in (*verification.warnings, *map(crossing_line, verification.crossing))
-    )
+    warnings = (*verification.warnings, *map(crossing_line, verification.crossing))
+    yield from (Sentence(WARNING, warning) for warning in warnings)
 
 
 def crossing_line(crossing: Crossing) -> str:

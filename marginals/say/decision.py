@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from marginals.decision import Approval, DecidedTable, Decision, Learned
     from marginals.steward import WantedTable
 
-_MOST_VALUES = 3
-"""Values that are named; more are counted."""
+_MOST_VALUES = 3  # values that are named; more are counted
 
 
 def verdict_line(decision: "Decision") -> str:
@@ -141,8 +140,7 @@ def approval_lines(approval: "Approval", name: str) -> Iterator[str]:
 
 # The decision on a page: at most one printed sheet, whatever a release holds.
 
-_DRAWN, _COMPARED = 7, 6
-"""Values and attributes of the page; what is more is counted, and stands further down in the report."""
+_DRAWN, _COMPARED = 7, 6  # values and attributes of the page; more stand further down in the report
 
 
 def decision_words(decision: "Decision") -> dict[str, Any]:

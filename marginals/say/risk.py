@@ -10,11 +10,8 @@ from checks.risk.harm import LeastRisk, MostUtility
 from marginals.names import name_or_star, number_of
 from marginals.risk.assessment import TableRisk
 
-_PRINTED = 11
-"""Points of a frontier that are printed."""
-
-_WRITTEN = 100
-"""Points of a frontier that programs get."""
+_PRINTED = 11  # points of a frontier that are printed
+_WRITTEN = 100  # points of a frontier that programs get
 
 
 class RiskReport(NamedTuple):

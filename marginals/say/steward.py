@@ -67,7 +67,8 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
     if priced := chance_in_words(report, 3):
         yield f"  {priced}"
-    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{_all_sensitive(report)}."
+    together = ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
+    yield f"  {report.kl_suppressed:.3f} with all quasi-identifiers suppressed{together}."
     yield from _comparison_lines(report.comparison)
     yield from filter(None, [worse_than_one_way(report), search_line(report.search, has_base=report.has_base)])
 
@@ -90,8 +91,7 @@ def chance_in_words(report: "StewardReport", decimals: int) -> str:
     )
 
 
-_NAMED = 3
-"""Columns of which it is said that the policy allows coarse tables only."""
+_NAMED = 3  # columns of which the policy allows coarse tables only
 
 
 def worse_than_one_way(report: "StewardReport") -> str:
@@ -120,10 +120,6 @@ def worse_than_one_way(report: "StewardReport") -> str:
     )
 
 
-def _all_sensitive(report: "StewardReport") -> str:
-    return ", and all sensitive columns in one table" if len(report.published.sensitive) > 1 else ""
-
-
 def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
     release, others = comparison.release, comparison.yardsticks
     if release.two_way.by_table:
@@ -149,7 +145,6 @@ def search_line(search: "SearchResult", *, has_base: bool) -> str:
 ENDED_BY_TIME = (
     "The time limit ended it, so another run of the same config can end with other tables: give it more time_limit."
 )
-"""Sentence about a search that a clock ended."""
 
 
 def proven_in_words(search: "SearchResult", decimals: int, *, has_base: bool) -> str:

@@ -96,11 +96,8 @@ def left_out_lines(table: "Table") -> Iterator[str]:
         )
 
 
-_MANY = 0.05
-"""Share of dropped rows from which on they are warned of."""
-
-_NAMED = 5
-"""Columns that a line names."""
+_MANY = 0.05  # share of dropped rows that is warned of
+_NAMED = 5  # columns of a line
 
 
 def dropped_lines(

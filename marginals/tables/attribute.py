@@ -282,6 +282,11 @@ class Attribute(Settings):
         return self.ladder in FITTED
 
     @property
+    def is_in_groups(self) -> bool:
+        """Return whether it publishes only the bands that are given for it, never single values."""
+        return self.role is Role.SENSITIVE and bool(self.intervals or self.dates) and not self.single_values
+
+    @property
     def first_merged(self) -> int:
         """Level whose values a fitted ladder merges: the first bands of intervals or dates, else the values."""
         return 1 if self.intervals or self.dates else 0
@@ -375,10 +380,11 @@ class Attribute(Settings):
         if self.has_decimals and self.intervals:
             numbers = map(NumberFormat().number, ordered)
             widths, single, start = (tuple(map(Decimal, texts)) for texts in (self.intervals, self.apart, [self.start]))
-            return Hierarchy.from_decimal_intervals((n for n in numbers if n is not None), widths, start[0], single)
+            present = (number for number in numbers if number is not None)
+            return Hierarchy.from_decimal_intervals(present, widths, start[0], single, has_all=not self.is_in_groups)
         if self.intervals:
-            widths_and_single = [tuple(map(int, texts)) for texts in (self.intervals, self.apart)]
-            return Hierarchy.from_intervals(ordered, widths_and_single[0], int(self.start), widths_and_single[1])
+            whole, alone = (tuple(map(int, texts)) for texts in (self.intervals, self.apart))
+            return Hierarchy.from_intervals(ordered, whole, int(self.start), alone, has_all=not self.is_in_groups)
         if self.dates:
             return date_hierarchy(ordered, self.dates)
         if self.prefixes:

@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 _MOST_PEOPLE = 1 << 53
 
+# Names of columns of counts, without signs and in small letters.
 _NAMES = re.compile(
     "n|nn|freqs?|frequenc(y|ies)|freq(uency)?count|counts?(star)?|countn|cases|casecount|observations|n?(people|persons)"
     "|numberof(people|persons|cases)|headcount|anzahl|h(ä|ae)ufigkeit|f(ä|ae)lle|personen|effectifs?|fréquence|frecuencia"
     "|casos|frequenza|aantal|antal"
 )
-"""Names of columns of counts, without signs and in small letters."""
 
+# Names of counts and of others: counts only beside a few categories.
 _MAYBE = re.compile("nb|num(ber)?|len|total|obs(value)?|value|pop(ulation)?|wert|absolut|nombre")
-"""Names of columns of counts, and of others too: they are counts only beside a few categories."""
 
 
 _CATEGORIES = 60

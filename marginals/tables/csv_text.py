@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from io import TextIOWrapper
+from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -25,19 +25,16 @@ from marginals.tables.values import number_in
 
 SEPARATORS = (",", ";", "\t", "|")
 
-AUTO = "auto"
-"""UTF-8, or the encoding of the mark at the beginning of a file."""
-
+AUTO = "auto"  # UTF-8, or what the mark of a file says
 LONGEST_HEADER = 1 << 20
 
 MOST_COLUMNS = 10_000
 
-LONGEST_LINE = 1 << 24
-"""Most characters of a line; a longer one is a hole of a sparse file, or zeros that were compressed."""
+LONGEST_LINE = 1 << 24  # a longer one is a hole of a sparse file, or zeros that were compressed
 
+# The longer ones first: that of UTF-32 begins as that of UTF-16.
 _MARKS = ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"),
           (codecs.BOM_UTF16_BE, "utf-16"))  # fmt: skip
-"""Marks of encodings, the longer ones first: that of UTF-32 begins as that of UTF-16."""
 
 _UNMARKED = ((re.compile(rb"(?s)(?:[^\0]\0){2}"), "utf-16-le"), (re.compile(rb"(?s)(?:\0[^\0]){2}"), "utf-16-be"))
 
@@ -121,8 +118,7 @@ class FileForm:
         return layout
 
 
-PLAIN = FileForm()
-"""Form that is assumed."""
+PLAIN = FileForm()  # assumed
 
 
 def too_many_columns(name: str) -> InputError:
@@ -144,7 +140,7 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
                 "it must be CSV with a header"
             )
         text = text[: max(text.rfind("\n"), text.rfind("\r")) + 1]
-    lines, separator, begins = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+", text), form.separator, 0
+    lines, separator, begins = [*StringIO(text, newline="")], form.separator, 0
     if lines and (named := re.fullmatch(r'"?sep=(.)"?[,;\t|]*\s*', lines[0])):
         separator, begins = named[1], 1
         if separator not in SEPARATORS:
@@ -161,8 +157,7 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
     return separator, rows, lines
 
 
-_SPACED = re.compile('"[^"]*"( "[^"]*")+')
-"""Names of columns as `write.table` of R writes them."""
+_SPACED = re.compile('"[^"]*"( "[^"]*")+')  # names as `write.table` of R writes them
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
@@ -240,13 +235,11 @@ def _likely_encoding(path: Path) -> str:
     return "cp1252"
 
 
+# Signs of a wrong encoding: a sign within a word, figures and currencies beside letters, but for m², and a capital letter
+# that ASCII lacks after a small letter.
 _ODD = re.compile(
     "\ufffd|[^\\W\\d_][^\\w\\s\\x00-\\x7f\u2019\xb4\xb7][^\\W\\d_]|[^\\W\\d_m][²³¹]|[²³¹£¥¢][^\\W\\d_]|[a-zß-öø-ÿ][À-ÖØ-Þ]"
 )
-"""Signs of a wrong encoding: a sign within a word, figures and currencies beside letters, but for m².
-
-Another one is a capital letter that ASCII lacks after a small letter.
-"""
 
 
 # One pass over the bytes finds most files without a fault; others are parsed here, because pandas fills broken rows up.
@@ -262,9 +255,8 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
     try:
         is_utf8 = form.recoded_from(path) is None
         with reading(path), form.text(path) as lines:
-            for block in _whole_lines(
-                cast("BinaryIO", lines.buffer).read if is_utf8 else lambda size: lines.read(size).encode(), path.name
-            ):
+            read = cast("BinaryIO", lines.buffer).read if is_utf8 else lambda size: lines.read(size).encode()
+            for block in _whole_lines(read, path.name):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
                     places = np.flatnonzero(codes == _QUOTE)
@@ -272,7 +264,8 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
                     ends = np.flatnonzero((codes == 10) | (codes == 13))
                     is_suspect |= bool((np.searchsorted(places, ends) % 2).any())
                 is_suspect |= b"\0" in block
-                headers += len(pattern.findall(block)) if line and line in block else 0
+                if line and (found := block.count(line)):
+                    headers += found if found == 1 else len(pattern.findall(block))
                 breaks += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
                 last = (last + block)[-_BLOCK:]
     except InputError as error:
@@ -312,8 +305,7 @@ def _note_below(name: str, layout: Layout, end: bytes, breaks: int) -> InputErro
     return None if below is None else below_the_table(below, name)
 
 
-_NOTES = 60
-"""Lines at the end of a file among which notes are looked for."""
+_NOTES = 60  # lines at the end of a file among which notes are looked for
 
 
 def below_the_table(number: int, name: str) -> InputError:
@@ -410,10 +402,8 @@ def _row_likeness(lines: TextIOWrapper, layout: Layout) -> Callable[[Sequence[st
             return False
         for line in lines[1:]:
             compared = zip(fields_of(line), columns, are_numbers)
-            alike = sum(
-                column[text] > 1 or (is_number and bool(number_in(text))) for text, column, is_number in compared
-            )
-            if 2 * alike > width:
+            alike = [column[text] > 1 or (is_number and number_in(text)) for text, column, is_number in compared]
+            if 2 * sum(map(bool, alike)) > width:
                 return True
         return False
 

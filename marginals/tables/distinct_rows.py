@@ -25,11 +25,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-Values = Sequence[str | None]
-"""Texts of the values of a column; None stands for nothing. Two values may have one text."""
-
-Recoding = IndexArray
-"""New code of each value of a column; rows with a value that has -1 are left out. Shape (values,)."""
+Values = Sequence[str | None]  # None stands for nothing; two values may have one text
+Recoding = IndexArray  # new code of each value; rows with -1 are left out
 
 
 def text_of(value: Any) -> str | None:
@@ -50,6 +47,7 @@ def text_of(value: Any) -> str | None:
     return str(value)
 
 
+# Classes of values that engines read differently, as messages call them.
 _UNREAD = {
     "timedelta": "durations",
     "timedelta64": "durations",
@@ -58,7 +56,6 @@ _UNREAD = {
     "float16": "numbers of 16 bits",
     "bytes": "bytes",
 }
-"""Classes of values that engines read differently, and what messages call them."""
 
 
 def _texts(values: Any, where: str, *kinds: type) -> Values:

@@ -111,10 +111,8 @@ class CodedRows:
 
     def estimate_recoded(self, recodings: Mapping[str, Recoding]) -> int:
         """Return the approximate number of distinct rows, recoded."""
-        estimate = self._fetched(
-            f"SELECT approx_count_distinct({_key(recodings)}) AS n FROM ({self._recoded(recodings)})"
-        )
-        return int(_numbers(estimate, "n")[0])
+        query = f"SELECT approx_count_distinct({_key(recodings)}) AS n FROM ({self._recoded(recodings)})"
+        return int(_numbers(self._fetched(query), "n")[0])
 
     def _recoded(self, recodings: Mapping[str, Recoding]) -> str:
         """Query of the new codes c0, c1, ... of the rows; the recodings become tables of the database."""

@@ -42,9 +42,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")
-"""Files of SPSS, Stata and SAS."""
-
+STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")  # of SPSS, Stata and SAS
 SPREADSHEETS = (".xlsx", ".xlsm")
 
 _OTHER_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
@@ -63,10 +61,8 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
     if path.suffix.lower() not in STATISTICS:
         return {}
     _, about = _read_statistics(path, metadataonly=True)
-    return {
-        column: ColumnLabels(_one_line(about.column_names_to_labels.get(column)), _value_labels(about, column))
-        for column in about.column_names
-    }
+    texts = {column: _one_line(about.column_names_to_labels.get(column)) for column in about.column_names}
+    return {column: ColumnLabels(text, _value_labels(about, column)) for column, text in texts.items()}
 
 
 @dataclass(frozen=True)
@@ -243,8 +239,7 @@ def likely_form_of(path: Path, header: Header = None, sheet: str | None = None) 
 
 
 _CSV = (".csv", ".csv.gz", ".csv.zip")
-_CELLS = 16_000_000
-"""Cells that are read at a time, so that a table larger than memory can be counted."""
+_CELLS = 16_000_000  # read at a time, so that a table larger than memory can be counted
 
 
 def files_of(path: Path, form: FileForm = PLAIN) -> Files:
@@ -289,11 +284,9 @@ def _paths(path: Path) -> list[Path]:
             return sorted(file for file in path.rglob("*") if _is_table(file))
         except OSError as error:  # a folder in it that nobody may read, or that goes meanwhile
             raise InputError(f"the folder {path} cannot be read: {system_reason(error)}") from None
-    if path.exists():
-        return [path]
-    return (
-        sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor)))) if any(c in str(path) for c in "*?[") else []
-    )
+    if path.exists() or not any(c in str(path) for c in "*?["):
+        return [path] if path.exists() else []
+    return sorted(Path(path.anchor).glob(str(path.relative_to(path.anchor))))
 
 
 @dataclass(frozen=True)
@@ -332,7 +325,7 @@ class CsvFiles(Files):
         """Read one of the files in pieces. Raises InputError for rows that are shorter or longer than the header."""
         is_whole = False
         for chunk in _unchecked_chunks(path, self.form, self.layouts[path], _CELLS // len(self.columns)):
-            if not is_whole and "" in set(chunk.iloc[:, -1]):
+            if not is_whole and (chunk.iloc[:, -1] == "").any():
                 # pandas fills a short row up with empty texts.
                 if broken := broken_row(path, self.form):
                     raise broken
@@ -396,7 +389,7 @@ class ParquetFiles(Files):
 def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> "Iterator[pd.DataFrame]":
     import pandas as pd
 
-    with _rows_refused(path, form), form.text(path) as lines:
+    with _rows_refused(path, form), reading(path), form.text(path) as lines:
         above = csv.reader(lines, delimiter=layout.separator)
         for _ in range(layout.skipped):  # where lines end by CR, pandas would lose one behind an empty one
             next(above)
@@ -405,7 +398,7 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
             sep=layout.separator,
             header=None,
             names=range(len(layout.names)),
-            dtype=str,
+            dtype=object,  # texts, which pandas would turn into Arrow's at more cost than it saves
             keep_default_na=False,
             # Behind an empty line that ends by CR pandas would lose an empty first field.
             skip_blank_lines=len(layout.names) == 1,
@@ -434,8 +427,7 @@ def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
 @contextmanager
 def _rows_refused(path: Path, form: FileForm) -> Iterator[None]:
     try:
-        with reading(path):
-            yield
+        yield
     except InputError as error:
         raise (broken_row(path, form) or error) from None
 

@@ -124,11 +124,7 @@ def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
         import narwhals as nw
 
         opened: Any = nw.from_native(frame)
-        categories_of = {
-            name: kind.categories for name, kind in opened.collect_schema().items() if isinstance(kind, nw.Enum)
-        }
-    return {
-        name: tuple(map(str, categories))
-        for name, categories in categories_of.items()
-        if all(isinstance(category, str) for category in categories)
-    }
+        schema = opened.collect_schema()
+        categories_of = {name: kind.categories for name, kind in schema.items() if isinstance(kind, nw.Enum)}
+    texts = {name: tuple(text for text in of if isinstance(text, str)) for name, of in categories_of.items()}
+    return {name: of for name, of in texts.items() if len(of) == len(categories_of[name])}

@@ -35,12 +35,10 @@ from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
 from models.arrays import CountArray, IndexArray
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-_LISTED = 4
-"""Most members that a name lists."""
+_LISTED = 4  # members
 
 
-Listing = Literal["public", "given", "occurring"]
-"""Source of the values of an attribute: everybody knows them, a hierarchy lists them, or they are those that occur."""
+Listing = Literal["public", "given", "occurring"]  # everybody knows the values, a hierarchy lists them, or they occur
 
 
 @dataclass(frozen=True)
@@ -109,10 +107,8 @@ class GroupNaming:
             return cls(name, hierarchy, start, missing, scale)
         if scale is not None and scale.wording is not None:
             scale = replace(scale, is_gapless=_is_gapless(attribute, hierarchy, scale, start))
-        if attribute.has_public_labels:
-            return cls(name, hierarchy, start, missing, scale, "public")
         listing: Listing = "occurring" if attribute.hierarchy is None else "given"
-        return cls(name, hierarchy, start, missing, scale, listing)
+        return cls(name, hierarchy, start, missing, scale, "public" if attribute.has_public_labels else listing)
 
     def named(self, ladder: Hierarchy, finest: int, counts: CountArray, least: int) -> NamedLevels:
         """Return the names of a ladder whose base values have these counts. least: rows below which none may follow."""
@@ -149,7 +145,6 @@ class GroupNaming:
         return GroupName(texts, has_missing=has_missing, occurring=occurring_count)
 
     def _members_listed(self, rest: IndexArray, *, has_missing: bool) -> tuple[str | list[int] | None, int]:
-        occurs = self.listing == "occurring"
         between_cuts = self.scale is not None and self.scale.wording is DECIMALS and not self.scale.is_gapless
         if len(rest) == 1 and not between_cuts:
             return rest.tolist(), 1
@@ -161,7 +156,7 @@ class GroupNaming:
         if len(rest) + has_missing > _LISTED:
             return None, 0
         order = rest if self.scale is None else rest[np.argsort(self._places[rest])]
-        return order.tolist(), len(rest) if occurs else 0
+        return order.tolist(), len(rest) if self.listing == "occurring" else 0
 
     @property
     def _is_stretched(self) -> bool:
@@ -241,8 +236,8 @@ class _Namer:
             {label for level_labels in naming.hierarchy.labels for label in level_labels} if is_known else set()
         )
         self._names: dict[int, GroupName] = {}
+        # Next numbers of names without members, by how these begin.
         self._numbers: defaultdict[str, Iterator[int]] = defaultdict(partial(count, 1))
-        """Numbers of names without members that no group has yet, by how the names begin."""
         self._numbered: dict[tuple[str, frozenset[int]], GroupName] = {}
 
     def named(self) -> NamedLevels:
@@ -252,11 +247,9 @@ class _Namer:
             return NamedLevels(ladder, tuple(range(ladder.size(finest))), {})
         if finest <= self._naming.start:
             missing = None if self._naming.missing is None else MISSING
-            self._names = {
-                code: GroupName(has_missing=True) if label == missing else GroupName((label,))
-                for code, label in enumerate(ladder.labels[finest])
-            }
-            self._meanings = {label: frozenset([code]) for code, label in enumerate(ladder.labels[finest])}
+            for code, label in enumerate(ladder.labels[finest]):
+                self._names[code] = GroupName(has_missing=True) if label == missing else GroupName((label,))
+                self._meanings[label] = frozenset([code])
         for level in range(max(finest, self._naming.start + 1), ladder.height):
             labels[level] = tuple(self._of_level(level))
         order = sorted(self._names, key=self._place)
@@ -287,9 +280,8 @@ class _Namer:
             if level == self._finest:
                 name = naming.by_members(members[code], self._of_values[members[code]], self._least)
             else:
-                name = naming.of_parts(
-                    members[code], [self._names[part] for part in sorted(parts[code], key=self._place)]
-                )
+                named = [self._names[part] for part in sorted(parts[code], key=self._place)]
+                name = naming.of_parts(members[code], named)
             if name is not None:
                 group_names[code] = self._unique(name, parts[code], is_single=len(members[code]) == 1)
         for code in parts:
@@ -351,16 +343,11 @@ def _scale(attribute: Attribute, hierarchy: Hierarchy, start: int, missing: int 
     if start >= hierarchy.height:
         return None  # nothing but missing values
     labels = [label for value, label in enumerate(hierarchy.labels[start]) if value != missing]
-    if not labels:
-        return None
-    if missing is not None and missing != len(labels):
-        return None  # the hierarchy has a place for it
+    if not labels or (missing is not None and missing != len(labels)):
+        return None  # the hierarchy has a place for what is missing
     if attribute.has_decimals and attribute.intervals:
-        return Scale(
-            np.arange(len(labels)),
-            [(low, high) for low, _, high in (label.partition("-<") for label in labels)],
-            DECIMALS,
-        )
+        ends = [(low, high) for low, _, high in (label.partition("-<") for label in labels)]
+        return Scale(np.arange(len(labels)), ends, DECIMALS)
     if attribute.dates:
         return Scale(np.arange(len(labels)), [(label, label) for label in labels], DATES)
     if attribute.order:

@@ -386,25 +386,16 @@ class LabelNumbers:
             )
         missing = list(map(names_missing, hierarchy.labels[0]))
         ranges = [numbers or Range(-_INFINITY, _INFINITY, False, False) for numbers in base_ranges]
-        return cls(
-            np.array([float(numbers.low) for numbers in ranges]),
-            np.array([float(numbers.high) for numbers in ranges]),
-            np.array([label != MISSING for label in hierarchy.labels[0]]),
-            np.array(missing, dtype=np.bool_),
-            np.array([numbers.is_whole for numbers in ranges], dtype=np.bool_),
-        )
+        low, high = np.array([(float(numbers.low), float(numbers.high)) for numbers in ranges]).T
+        may_count = np.array([label != MISSING for label in hierarchy.labels[0]])
+        return cls(low, high, may_count, np.array(missing), np.array([numbers.is_whole for numbers in ranges]))
 
     def within(self, low: FloatArray | float, high: FloatArray | float) -> "LabelNumbers":
         """Restrict the numbers to those between others, where there are any."""
         bottom, top = np.maximum(self.low, low), np.minimum(self.high, high)
-        meets = bottom <= top
-        return LabelNumbers(
-            np.where(meets, bottom, self.low),
-            np.where(meets, top, self.high),
-            self.may_count,
-            self.may_miss,
-            self.is_whole & (np.ceil(bottom) <= np.floor(top)),
-        )
+        meets, is_whole = bottom <= top, self.is_whole & (np.ceil(bottom) <= np.floor(top))
+        low, high = np.where(meets, bottom, self.low), np.where(meets, top, self.high)
+        return LabelNumbers(low, high, self.may_count, self.may_miss, is_whole)
 
     @property
     def points(self) -> FloatArray:

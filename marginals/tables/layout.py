@@ -10,16 +10,11 @@ from marginals.errors import InputError
 from marginals.keys import is_whole
 from marginals.tables.values import looks_like_a_date, number_in
 
-Header = int | None
-"""The line that names the columns, from 1; None if it has to be the first."""
-
+Header = int | None  # line of the names, from 1; None if it has to be the first
 ONE_LINE = "a line, from 1, such as 3; join the names of several lines in the file"
 
-Lines = Sequence[tuple[int, Sequence[str]]]
-"""Lines of a file as texts, each with the number at which it begins, from 1."""
-
-LOOKED_AT = 200
-"""Lines at the beginning and the end of a file that decide about its layout."""
+Lines = Sequence[tuple[int, Sequence[str]]]  # with the number at which each begins, from 1
+LOOKED_AT = 200  # lines at the beginning and the end of a file
 
 
 def is_header(value: object) -> bool:
@@ -46,9 +41,7 @@ class Layout:
         if not filled:
             raise InputError(f"{where} cannot be read as a table; it has no line with the names of the columns")
         wanted = filled[0][0] if header is None else header
-        likely, units = likely_header(
-            [(number, row) for number, row in filled if header is None or number >= wanted] or filled
-        )
+        likely, units = likely_header([(number, row) for number, row in filled if number >= wanted] or filled)
         named = dict(lines)
         if not any(named.get(wanted, ())):
             raise InputError(
@@ -140,10 +133,10 @@ _UNIT = re.compile(
     r"|mmhg|bpm|kcal|kg/m[²2]|°c|percent|prozent|number|count|anzahl|persons?|people|personen|thousands?|num(eric)?"
     r"|int(eger|64|32)?|float(64)?|double|string|char(acter)?|text|date|factor|bool(ean)?|object|category)"
 )
+# No value, among the numbers of a row.
 _NO_VALUE = re.compile(
     r"(?i)|[-\u2013\u2014.:*?/]+|n\.?/?a\.?|nan|nil|null|none|missing|unknown|refused|not .*|no .*|don'?t .*|other|xx?|c"
 )
-"""A text that can stand among numbers in a row, for no value."""
 
 
 def _fitted(names: list[str], rows: Iterable[Sequence[str]]) -> list[str]:

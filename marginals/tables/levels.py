@@ -129,19 +129,16 @@ def keeps_missing_apart(hierarchy: Hierarchy) -> bool:
     code = hierarchy.size(0) - 1
     if not code or hierarchy.labels[0][code] != MISSING:
         return False
-    return all(
-        (hierarchy.lift(0, level) == hierarchy.lift(0, level)[code]).sum() == 1 for level in range(hierarchy.height)
-    )
+    lifted = (hierarchy.lift(0, level) for level in range(hierarchy.height))
+    return all((above == above[code]).sum() == 1 for above in lifted)
 
 
 MOST_VALUES = 2_000
 
-_MOST_OF_ANOTHER = 50
-"""Most values of another attribute that are told apart: many rare ones would make all values look different."""
+_MOST_OF_ANOTHER = 50  # values of another attribute; many rare ones would make all values look different
 
 
-CodedColumn = tuple[Hierarchy, CodeArray]
-"""Hierarchy of a column, and the base code of each row: shape (rows,)."""
+CodedColumn = tuple[Hierarchy, CodeArray]  # base code of each row: shape (rows,)
 
 
 def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:

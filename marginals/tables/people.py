@@ -29,16 +29,12 @@ from marginals.tables.words import people_words
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.tables.contingency_table import pack
 
-_NO_PEOPLE = ("others", "strata_and_units", "sampling")
-"""Keys of the words for things that are no person, though they may be numbered."""
-_MANY = 10
-"""Different values of a column that is called after people."""
-_ROWS_OF_FEW = 10
-"""Rows of each value on average, at most, of a column with fewer values: a scale of a few steps is nobody's number."""
+_NO_PEOPLE = ("others", "strata_and_units", "sampling")  # things that may be numbered, too
+_MANY = 10  # different values of a column that is called after people
+_ROWS_OF_FEW = 10  # rows of a value on average: a scale of a few steps is nobody's number
 
 
-Person = str | tuple[str, ...] | None
-"""Column that says whose row it is, or several that do together."""
+Person = str | tuple[str, ...] | None  # column that says whose row it is, or several together
 
 
 def columns_of(person: str | Sequence[str] | None) -> tuple[str, ...]:
@@ -154,8 +150,7 @@ ONE_ROW = ("first", "last", "random")
 ANY = "any"
 MOST_ROWS_OF_A_PERSON = 1_000_000
 
-RowsPerPerson = int | Literal["any"] | None
-"""Most rows of one person; "any" number; or None if nobody has declared it."""
+RowsPerPerson = int | Literal["any"] | None  # most rows of one person; None if nobody has declared it
 
 
 @dataclass(frozen=True)
@@ -298,11 +293,10 @@ def places(groups: CodeArray) -> IndexArray:
 
 # Keys are values: a person is one key, however a program or a hand spells it.
 
+# Parts of keys with several spellings: signs, a leading zero, an exponent.
 _UNCLEAR_KEY = re.compile(r"[^0-9A-Za-z\n]|(?<![0-9])0[0-9]|^[0-9]+[Ee][0-9]+$", re.MULTILINE)
-"""Parts of keys that may have several spellings: signs, a leading zero, an exponent."""
 _WHOLE = re.compile(r"\+?([1-9][0-9]{0,2}(?:[,'\u2019 ][0-9]{3})+|[1-9][0-9]*|0)(?:[.,]0{0,2}|\.0+)?")
-_ROUNDED = re.compile(r"([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{1,2})")
-"""A whole number as R writes a round one: 1e+05."""
+_ROUNDED = re.compile(r"([1-9])(?:\.([0-9]+))?[eE]\+([0-9]{1,2})")  # as R writes 100000: 1e+05
 _GUID = re.compile(r"[({]?(?:urn:uuid:)?((?:[0-9a-f]-?){31}[0-9a-f])[)}]?", re.IGNORECASE)
 _GROUPED_BY_POINTS = re.compile(r"[1-9][0-9]{0,2}(?:\.[0-9]{3})+")
 _ONE_FORM = str.maketrans(digits + ascii_uppercase + ascii_lowercase, "9" * 10 + "X" * 26 + "x" * 26)
@@ -401,8 +395,7 @@ def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return numbers ^ (numbers >> np.uint64(31))
 
 
-_FEWEST_ROWS = 20
-"""Fewest different rows that show that each stands several times."""
+_FEWEST_ROWS = 20  # different ones, to show that each stands several times
 
 
 def row_multiple(counts: CountArray) -> int:
@@ -410,12 +403,9 @@ def row_multiple(counts: CountArray) -> int:
     return int(np.gcd.reduce(counts)) if len(counts) >= _FEWEST_ROWS else 1
 
 
-_WORTH = 1.5
-"""Least ratio of the rows that count to people, for which it is worth to count several rows."""
-_COARSER = 2.0
-"""Limit on the ratio of rows that a class needs with several rows a person: with r rows it needs k * r."""
-_NEARLY_ALL = 0.95
-"""Share of the rows from which on it is not worth to count more of each person."""
+_WORTH = 1.5  # least ratio of rows to people for which several rows of each count
+_COARSER = 2.0  # limit on the rows that a class needs: k * r with r rows a person
+_NEARLY_ALL = 0.95  # share of the rows from which on no more of each person are worth it
 
 
 def worth_counting(rows_of_each: CountArray) -> range:

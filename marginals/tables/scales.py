@@ -25,8 +25,7 @@ from models.arrays import IndexArray
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
 _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
 _EXACT = Context(prec=200)
-_FAR = 3
-"""Ratio of the whole numbers between the lowest and the highest to the values, above which they are far apart."""
+_FAR = 3  # ratio of the whole numbers in the range to the values
 
 
 @dataclass(frozen=True)
@@ -132,9 +131,7 @@ def in_given_order(labels: Sequence[str], order: Sequence[str]) -> Scale:
 #
 # The kind of order depends on all values together, and only on values that are published whenever their order is.
 
-Place: TypeAlias = tuple[Any, ...]
-"""Place of a value among others of its kind; two places can be compared."""
-
+Place: TypeAlias = tuple[Any, ...]  # of a value among others of its kind; places can be compared
 _INFINITY = Decimal("Infinity")
 
 
@@ -162,9 +159,8 @@ def known_order(values: Iterable[str]) -> list[str] | None:
     kind, placed = _placed(texts)
     if placed is None or (kind is _of_bands and placed[-1][0][0] == _INFINITY):
         return None
-    are_apart = all(
-        low < high and (kind is not _of_bands or low[1] <= high[0]) for (low, _), (high, _) in pairwise(placed)
-    )
+    neighbours = pairwise(place for place, _ in placed)
+    are_apart = all(low < high and (kind is not _of_bands or low[1] <= high[0]) for low, high in neighbours)
     return [text for _, text in placed] if are_apart else None
 
 
@@ -182,8 +178,7 @@ def _of_numbers(texts: Sequence[str]) -> list[Place] | None:
     return places if form and len(places) == len(texts) else None
 
 
-_GLANCE = 100
-"""Number of first texts that include a band where all are bands."""
+_GLANCE = 100  # first texts, which include a band where all are bands
 
 
 def _of_bands(texts: Sequence[str]) -> list[Place] | None:

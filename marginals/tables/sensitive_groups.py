@@ -20,33 +20,16 @@ from marginals.tables.scales import is_measured
 from marginals.tables.values import POINT, NumberFormat, date_text
 from models.arrays import CountArray
 
-CATEGORIES = 11
-"""Most different values of sensitive numbers or dates that are published one by one.
+CATEGORIES = 11  # as the answers from 0 to 10: most values that are published one by one
+_BANDS = 12  # about so many hold nine tenths of the rows
+_SPIKE = 0.05  # least share of the rows of a number that is a group by itself
+_OF_ITS_BAND = 2  # least ratio of its rows to all others of its band
 
-So few are categories, as the answers from 0 to 10."""
-
-_BANDS = 12
-"""Approximate number of bands that hold nine tenths of the rows."""
-
-_SPIKE = 0.05
-"""Least share of the rows of a number that is a group by itself."""
-
-_OF_ITS_BAND = 2
-"""Least ratio of the rows of a number that is a group by itself to all others of its band."""
-
+# Limits beyond which the bands or units of a fitted ladder are replaced by others: the ratio of the chosen width to that of
+# the attribute, and the units between the first and the last date. The same table some months later has the same bands.
 _MUCH, _MOST_UNITS = 3, 120
-"""Limits beyond which the bands or units of a fitted ladder are replaced by others.
-
-They are the ratio of the chosen width to that of the attribute, and the units between the first and the last date. The
-same table some months later has the same bands."""
 
 _DAYS = {"week": 7, "month": 30, "quarter": 91, "year": 365, "decade": 3652}
-
-
-def is_in_groups(attribute: Attribute) -> bool:
-    """Return whether the attribute publishes only the bands that are given for it, never single values."""
-    bands = bool(attribute.intervals or attribute.dates)
-    return attribute.role is Role.SENSITIVE and bands and not attribute.single_values
 
 
 def in_groups(
@@ -60,7 +43,7 @@ def in_groups(
     """
     if attribute.role is not Role.SENSITIVE or attribute.single_values:
         return attribute
-    if attribute.hierarchy is not None or attribute.prefixes or (is_in_groups(attribute) and not attribute.is_fitted):
+    if attribute.hierarchy is not None or attribute.prefixes or (attribute.is_in_groups and not attribute.is_fitted):
         return attribute
     places = [place for place, text in enumerate(values) if not (attribute.counts_missing and text == MISSING)]
     texts, sizes = [values[place] for place in places], counts[places]
@@ -73,7 +56,7 @@ def in_groups(
     days = [day for text in texts if (day := date_text(text)) is not None]
     if len(days) == len(texts) and not attribute.intervals:
         return _in_units(fitted, days, sizes)
-    if is_in_groups(attribute):
+    if attribute.is_in_groups:
         return attribute  # reading the values reports those of another kind
     if 2 * sum(map(is_measured, texts)) >= len(texts):
         raise InputError(

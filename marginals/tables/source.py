@@ -55,7 +55,7 @@ from marginals.tables.people import (
     row_multiple,
     with_keys,
 )
-from marginals.tables.sensitive_groups import in_groups, is_in_groups
+from marginals.tables.sensitive_groups import in_groups
 from marginals.tables.spellings import cell_text, folded
 from marginals.tables.table import (
     NumbersRead,
@@ -281,7 +281,7 @@ class Reading:
     @property
     def _ladders(self) -> dict[str, FittedLadder]:
         return {
-            column: FittedLadder(attribute.first_merged - is_in_groups(attribute), self.k, self._is_by_counts(column))
+            column: FittedLadder(attribute.first_merged - attribute.is_in_groups, self.k, self._is_by_counts(column))
             for column, attribute in self.attributes.items()
             if attribute.is_fitted and column not in self.ladders
         }
@@ -339,10 +339,10 @@ class Reading:
             if attribute.first_merged < hierarchy.height:  # not of missing values alone
                 rows = np.bincount(codes, sizes[occurring], hierarchy.size(0)).astype(np.int64)
                 hierarchy = self._fitted_ladder(naming, rows, alike)
-        if is_in_groups(attribute) and hierarchy.height > 1:
+        if attribute.is_in_groups and hierarchy.height > 1:
             recoding = np.where(recoding < 0, -1, hierarchy.lift(0, 1)[recoding])
             hierarchy = hierarchy.over_levels(range(1, hierarchy.height), range(hierarchy.size(1)))
-        if is_in_groups(attribute) and isinstance(naming, GroupNaming):
+        if attribute.is_in_groups and isinstance(naming, GroupNaming):
             bands = Hierarchy.flat(hierarchy.labels[0])
             naming = GroupNaming.of(column, attribute, bands, start=0, is_observed=self.observed)
         return hierarchy, recoding, naming

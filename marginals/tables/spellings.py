@@ -15,8 +15,7 @@ SPACES = "\u00a0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u20
 UNSEEN = "\u00ad\u180e\u200b\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff"
 _ONE_BLANK = str.maketrans(dict.fromkeys(SPACES, " ") | dict.fromkeys(UNSEEN, ""))
 OUTER = " \t\n\v\f\r\x1c\x1d\x1e\x1f\x85\u2028\u2029\u200c\u200d\u2800\u3164"
-BLANKS = SPACES + UNSEEN + OUTER
-"""Characters of which texts without a value are made."""
+BLANKS = SPACES + UNSEEN + OUTER  # texts of these alone are no values
 
 
 def cell_text(text: str) -> str:

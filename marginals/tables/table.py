@@ -125,8 +125,7 @@ def kept_counts(engine: "CodedRows", recodings: Mapping[str, Recoding]) -> dict[
     return counted
 
 
-Values = Mapping[str, BoolArray]
-"""Base values of a part, for each attribute that tells it from the rest: shape (size(0),)."""
+Values = Mapping[str, BoolArray]  # base values that tell a part from the rest: shape (size(0),)
 
 
 class RowChoice(Protocol):
@@ -252,15 +251,8 @@ class Table:
         """Table of which this one is a part, which counts the same unit; itself where it is no part."""
         if self.part is None:
             return self
-        return replace(
-            self.part.whole,
-            missing=self.missing,
-            missing_in=self.missing_in,
-            rows_per_person=self.rows_per_person,
-            one_row=self.one_row,
-            left_out=self.left_out,
-            repeating=self.repeating,
-        )
+        of_unit = ("missing", "missing_in", "rows_per_person", "one_row", "left_out", "repeating")
+        return replace(self.part.whole, **{name: getattr(self, name) for name in of_unit})
 
     @property
     def most_rows_of_a_person(self) -> int | None:

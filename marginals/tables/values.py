@@ -16,30 +16,23 @@ from typing import Final, NamedTuple
 from models.errors import HierarchyError
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-_DIGITS = 15
-"""Significant digits that a floating-point number of eight bytes surely keeps, of any decimal number (DBL_DIG of C)."""
-
+_DIGITS = 15  # that eight bytes surely keep of any decimal number (DBL_DIG of C)
 _ROUNDED = Context(prec=_DIGITS, rounding=ROUND_HALF_EVEN)
 _EXACT = Context(prec=1000)
 
 DECIMAL_SIGNS = (".", ",")
 
-BLANKS = " \t\u00a0\u2009\u202f"
-"""Characters that may stand around a number: spaces, among them those that do not break a line, and tabs."""
+BLANKS = " \t\u00a0\u2009\u202f"  # may stand around a number
+# Minus of typographers, curly apostrophe, narrow and unbreakable spaces.
 ALIKE = str.maketrans({"\u2212": "-", "\u2019": "'", "\u00a0": " ", "\u2009": " ", "\u202f": " "})
-"""Signs that mean the same in a number: the minus of typographers, the curly apostrophe, narrow and unbreakable spaces."""
 
 _THOUSANDS = (",", ".", "'", " ")
 
-_LONG = 300
-"""Digits from which on a number may be larger than any floating-point number."""
-
+_LONG = 300  # digits; more may be larger than any floating-point number
 _WHOLE_DIGITS = "[0-9]{1,400}"
 
-PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"
-"""A number inside a label or a condition, as a regular expression: with a point before its fraction."""
-_CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")
-"""Spelling of a number by `number_text`."""
+PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"  # inside a label or a condition
+_CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")  # as `number_text` writes it
 
 
 @dataclass(frozen=True)
@@ -168,9 +161,7 @@ def _number(decimal: str, thousands: str, percent: bool, text: str) -> Decimal |
     return number.normalize(_EXACT) if number else Decimal(0)
 
 
-POINT = NumberFormat()
-"""Numbers as programs write them."""
-
+POINT = NumberFormat()  # as programs write numbers
 _DIGIT = re.compile("[0-9]")
 _LIKE_NUMBER = re.compile(f"[-+.,{BLANKS}\u2212]*[0-9][-+.,'eE%0-9{BLANKS}\u2212\u2019]*")
 _LEADING_ZERO = re.compile(f"[{BLANKS}]*[-+\u2212]*0[0-9]")
@@ -218,9 +209,8 @@ def number_in(text: str, decimal: str = ".") -> Decimal | None:
     """Return the number of one text, with any sign between thousands, None where it is none."""
     if not _LIKE_NUMBER.fullmatch(text):
         return None
-    return next(
-        (number for number_format in formats(decimal) if (number := number_format.number(text)) is not None), None
-    )
+    numbers = (number_format.number(text) for number_format in formats(decimal))
+    return next((number for number in numbers if number is not None), None)
 
 
 def base_text(text: str, decimal: str = ".") -> str:
@@ -290,8 +280,7 @@ def missing_among(texts: Iterable[str | None], marks: Collection[str], decimal: 
     return frozenset(text for text in texts if text is not None and is_mark(text))
 
 
-MOST_CONSECUTIVE = 10_000
-"""Distance from which on whole numbers have no single values between them."""
+MOST_CONSECUTIVE = 10_000  # beyond, whole numbers have no single values between them
 
 
 def consecutive(values: Iterable[str]) -> list[str] | None:
@@ -323,8 +312,8 @@ def looks_like_a_date(text: str) -> bool:
     return _LIKE_A_DATE.fullmatch(text.strip()) is not None
 
 
+# Weeks are those of ISO 8601, which begin on Mondays and lie in no month and no year.
 UNITS: Final = ("day", "week", "month", "quarter", "year", "decade")
-"""Units to which dates can be cut. Weeks are those of ISO 8601, which begin on Mondays; they lie in no month and no year."""
 _MOST_DAYS = 100_000
 
 _ENDS_WITH_YEAR = re.compile(r"([0-9]{1,2})\.([0-9]{1,2})\.([0-9]{4})(.*)", re.DOTALL)
@@ -394,15 +383,12 @@ def date_hierarchy(values: Iterable[str], units: Sequence[str]) -> Hierarchy:
     if not days_or_times or not units:
         raise HierarchyError("dates need at least one unit and one value")
     if all(len(value) == len("2023-11-12") for value in days_or_times):
-        first, last = (
-            _edge(date.fromisoformat(days_or_times[end]), units[-1], step) for end, step in ((0, -1), (-1, 1))
-        )
+        first = _edge(date.fromisoformat(days_or_times[0]), units[-1], -1)
+        last = _edge(date.fromisoformat(days_or_times[-1]), units[-1], 1)
         if (days := (last - first).days) < _MOST_DAYS:
             days_or_times = [(first + timedelta(number)).isoformat() for number in range(days + 1)]
-    return Hierarchy.from_rows(
-        (value, *(_label(date.fromisoformat(value[:10]), unit) for unit in units), SUPPRESSED)
-        for value in days_or_times
-    )
+    days_of = {value: date.fromisoformat(value[:10]) for value in days_or_times}
+    return Hierarchy.from_rows((value, *(_label(day, u) for u in units), SUPPRESSED) for value, day in days_of.items())
 
 
 def _label(day: date, unit: str) -> str:

@@ -18,8 +18,7 @@ def _words(section: str, *keys: str) -> frozenset[str]:
     return frozenset(word for key in keys for word in sections()[section][key].split())
 
 
-people_words, column_words = partial(_words, "people"), partial(_words, "columns")
-"""Return the words of some keys of the sections [people] and [columns]."""
+people_words, column_words = partial(_words, "people"), partial(_words, "columns")  # of some keys of a section
 
 
 @cache

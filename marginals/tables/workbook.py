@@ -20,9 +20,7 @@ MOST_UNPACKED = 512 << 20
 
 MOST_TEXT = 256 << 20
 
-MOST_CELLS = 10_000_000
-"""Most cells of the rectangle around the content of a sheet, and of all cells with content."""
-
+MOST_CELLS = 10_000_000  # of the rectangle around the content of a sheet, and of all cells with content
 MOST_STYLES = 16 << 20
 
 _MOST_ELEMENTS = 200_000
@@ -34,8 +32,7 @@ _INDENT = re.compile(rb"""\balignment\b[^>]*\bindent=["'][1-9]""")
 _CELL = re.compile(r"\$?([A-Z]{1,3})\$?([1-9][0-9]{0,6})")
 AS_CSV = 'save the sheet as CSV ("CSV UTF-8" in the list of file types of "Save as") and name that file'
 
-Rows = list[list[object]]
-"""Values of a sheet, row by row; None for nothing and for an error such as #N/A."""
+Rows = list[list[object]]  # None for nothing and for an error such as #N/A
 
 
 def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
@@ -48,16 +45,11 @@ def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
     try:
         book = CalamineWorkbook.from_filelike(_counted(stream))
         kinds = [sheet.typ == SheetTypeEnum.WorkSheet for sheet in book.sheets_metadata]
-        sheets = [book.get_sheet_by_index(number) for number, has_cells in enumerate(kinds) if has_cells]
-        pool: dict[str, str] = {}
-        values = {
-            sheet.name: [[_value(cell, pool) for cell in row] for row in sheet.iter_rows()]
-            for sheet in sheets
-            if sheet.end
-        }
-        return {
-            sheet: rows for sheet, rows in values.items() if any(value is not None for row in rows for value in row)
-        }
+        filled, pool = dict[str, Rows](), dict[str, str]()
+        for sheet in (book.get_sheet_by_index(number) for number, has_cells in enumerate(kinds) if has_cells):
+            rows = [[_value(cell, pool) for cell in row] for row in (sheet.iter_rows() if sheet.end else ())]
+            if any(value is not None for row in rows for value in row):
+                filled[sheet.name] = rows
     except _RefusedError as error:
         raise InputError(f"{name} {error}; {AS_CSV}") from None
     except BaseException as error:
@@ -68,6 +60,7 @@ def sheets_of(stream: BinaryIO, name: str) -> dict[str, Rows]:
             f"{name} has a part that is no XML of a spreadsheet, or lacks one ({type(error).__name__}); save it again with "
             f"a spreadsheet program, or {AS_CSV}"
         ) from None
+    return filled
 
 
 def indents_cells(path: Path) -> bool:

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 _MOST_CELLS = 20_000
 
-_SHOWN = 300
-"""Rows of a table that a page shows; the file has all."""
+_SHOWN = 300  # rows of a page; the file has all
 
 
 def show(window: Window, request: Request) -> Response:

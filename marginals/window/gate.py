@@ -13,20 +13,19 @@ from typing import Any
 
 from werkzeug.wrappers import Request, Response
 
-LARGEST_FORM = 4 << 20
-"""Bytes; the text of a config has at most a quarter of that, and takes three bytes a character where it is escaped."""
+LARGEST_FORM = 4 << 20  # bytes: four times the text of a config, whose escaped characters take three
 
+# Pages: nothing from elsewhere, no script but the window's own.
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "base-uri 'none'; frame-ancestors 'none'"
 )
-"""The content security policy of pages: nothing from elsewhere, no script but the window's own."""
 
+# Reports run nothing, and are none of the window's pages.
 REPORT_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
     "frame-ancestors 'none'; sandbox allow-popups allow-downloads"
 )
-"""Policy of reports, which stand alone: they run nothing, and are none of the window's pages."""
 
 
 _NOBODY = "The window belongs to whoever opened it. Use the address that marginals open printed."

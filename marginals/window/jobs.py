@@ -16,22 +16,18 @@ from typing import Any
 
 from marginals.deadline import ANSWERED, PROGRESS_IN_LINES
 
+# Program of a process, which reads the arguments of its command.
 WORKER = """
 import json, runpy, sys
 sys.path.append(sys.argv[1])
 sys.argv = ["marginals", *json.loads(sys.stdin.readline())]
 runpy.run_module("marginals", run_name="__main__")
 """
-"""Program of a process, which reads the arguments of its command."""
 
-_ROOT = Path(__file__).parents[2]
-"""Folder of this program, installed or not; the folder of a project is no place for modules."""
-
+_ROOT = Path(__file__).parents[2]  # the folder of a project is no place for modules
 SEARCH = "search"
 
-_PATIENCE = 5.0
-"""Seconds that a process has to end in order after it was asked to."""
-
+_PATIENCE = 5.0  # seconds to end in order
 _MOST_TEXT = 64_000_000
 
 

@@ -32,11 +32,8 @@ def _counted_by(preset: Preset) -> tuple[str, str, str]:
     return "k_link", preset.of_all, preset.of_cells
 
 
-_TYPED = "diversity:"
-"""Beginning of the name of a field with the diversity of a column."""
-
-KINDS = ("entropy:", "distinct:", "simple:", "recursive:")
-"""Beginnings of demands that the form offers, beside the named ones."""
+_TYPED = "diversity:"  # fields with the diversity of a column
+KINDS = ("entropy:", "distinct:", "simple:", "recursive:")  # beside the named demands
 
 
 def show(window: Window, _request: Request) -> Response:
@@ -93,8 +90,7 @@ def _claims(
 def save(window: Window, request: Request) -> Response:
     """Write the demands of the form."""
     form = request.form
-    config = window.config()
-    counts = {key: _count(form, key) for key in _counted_by(preset_of(config.policy))}
+    counts = {key: _count(form, key) for key in _counted_by(preset_of(window.config().policy))}
     typed = {name.removeprefix(_TYPED): text.strip() for name, text in form.items() if name.startswith(_TYPED)}
     for name, text in typed.items():
         try:
@@ -214,8 +210,7 @@ def save_preset(window: Window, request: Request) -> Response:
     return window.edit(request, change, "/search", sentence=f"The preset {preset.name} is written.")
 
 
-QUESTIONS = 5
-"""Pairs of columns that the page asks for, at least."""
+QUESTIONS = 5  # pairs of columns that the page asks for, at least
 
 
 def save_wanted(window: Window, request: Request) -> Response:
@@ -238,14 +233,10 @@ def save_wanted(window: Window, request: Request) -> Response:
         entries = [entry for entry in now if is_named(entry) == (frozenset(entry["attributes"]) in pairs)]
         pairs_now = {frozenset(entry["attributes"]) for entry in entries}
         entries += [{"attributes": names} for pair, names in pairs.items() if pair not in pairs_now]
-        if entries == now:
-            return
-        search = section(document, "search")
-        search.pop("wanted", None)
-        if entries:
-            search["wanted"] = tomlkit.aot()
-            for entry in entries:
-                search["wanted"].append(tomlkit.item(entry))
+        if entries != now:
+            search = section(document, "search")
+            search.pop("wanted", None)
+            put(search, "wanted", entries)
 
     answer = window.edit(request, change, "/search", sentence="The questions are written.")
     if "search" in form and not window.is_refused:

@@ -22,11 +22,8 @@ from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray
 from models.errors import MarginalsError
 
-_MOST_PAIRS = 300
-"""Pairs of columns that are counted to say what a choice means for a table."""
-
-_PROPOSALS = frozenset((*PRESETS, NO_DIVERSITY))
-"""Diversities that a choice replaces; any other was typed by somebody, and stays."""
+_MOST_PAIRS = 300  # counted to say what a choice means for a table
+_PROPOSALS = frozenset((*PRESETS, NO_DIVERSITY))  # a choice replaces these; any other was typed by somebody, and stays
 
 
 class PolicyChoice(NamedTuple):
@@ -64,8 +61,7 @@ CHOICES = (
 )
 
 
-_MOST_VALUES = 12
-"""Values of a sensitive column, at most, of which the page asks one by one whether they harm."""
+_MOST_VALUES = 12  # of a sensitive column, asked one by one whether they harm
 
 
 class HarmOfColumn(NamedTuple):
@@ -92,8 +88,7 @@ def harm_of(table: Table, name: str, attribute: Attribute) -> HarmOfColumn:
     return HarmOfColumn(name, few, frozenset(labels) - {*harmless}, at_most, () if attribute.confirmed else named)
 
 
-Share = tuple[float, str]
-"""The percentage of a table that keeps a demand, and a sentence without values."""
+Share = tuple[float, str]  # percentage of a table that keeps a demand, and a sentence without values
 
 
 def costs(table: Table | None, k: int, least_cell: int | None, demands: Mapping[str, str]) -> list[Share]:

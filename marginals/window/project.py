@@ -26,11 +26,8 @@ from models.errors import MarginalsError
 
 CONFIG = "release.toml"
 
-NOTES = ".marginals-window"
-"""The folder, in that of the project, where a window keeps its lock and what its searches found."""
-
-_WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})
-"""Keys of an attribute whose texts are words, never files."""
+NOTES = ".marginals-window"  # the lock of a window, and what its searches found
+_WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})  # words, never files
 
 
 @dataclass(frozen=True)
@@ -166,19 +163,15 @@ def _is_within(folder: Path, file: Path) -> bool:
 
 Change = Callable[[tomlkit.TOMLDocument], None]
 
-_MOST_BASES = 50
-"""Texts of a config that pages were made of, at most."""
+_MOST_BASES = 50  # texts of a config that pages were made of
 
 
 def releases_in(project: Project) -> list[str]:
     """Return the releases in the folder of a project by name, the latest first."""
     if project.release is not None:
         return [project.release.name]
-    folders = [
-        path
-        for path in project.folder.iterdir()
-        if path.is_dir() and not path.name.startswith(".") and not path.is_symlink() and holds_bundle(path)
-    ]
+    visible = (path for path in project.folder.iterdir() if not path.name.startswith(".") and not path.is_symlink())
+    folders = filter(holds_bundle, visible)
     return [path.name for path in sorted(folders, key=lambda path: (-path.stat().st_mtime, path.name))]
 
 
@@ -213,8 +206,7 @@ class ConfigFile:
         self.project, self.path = project, path
         self._lock = threading.RLock()
         self._cache: tuple[str, Config] | None = None
-        self._bases: dict[str, str] = {}
-        """Texts by their version, for edits that are based on them."""
+        self._bases: dict[str, str] = {}  # by version
 
     @property
     def text(self) -> str:
@@ -241,14 +233,6 @@ class ConfigFile:
         except MarginalsError as error:
             return str(error)
         return ""
-
-    @property
-    def document(self) -> tomlkit.TOMLDocument:
-        """The config with its comments. Raises InputError."""
-        try:
-            return tomlkit.parse(self.text)
-        except TOMLKitError as error:
-            raise InputError(f"the config is not valid TOML: {error}") from None
 
     @property
     def plain(self) -> dict[str, Any]:
@@ -286,7 +270,10 @@ class ConfigFile:
             now = self.version
             if version != now:
                 change = self._merging(version, change, is_alone=not files)
-            document = self.document
+            try:
+                document = tomlkit.parse(self.text)
+            except TOMLKitError as error:
+                raise InputError(f"the config is not valid TOML: {error}") from None
             change(document)
             return self.replace(now, tomlkit.dumps(document), files)
 
@@ -299,9 +286,8 @@ class ConfigFile:
         change(document)
         before, mine, now = map(dict, map(flat, (tomllib.loads(base), document.unwrap(), self.plain)))
         edited = {key: mine.get(key) for key in {**before, **mine} if before.get(key) != mine.get(key)}
-        both = {
-            key: (mine.get(key), now.get(key)) for key in edited if now.get(key) not in (before.get(key), mine.get(key))
-        }
+        values = {key: (value, now.get(key)) for key, value in edited.items()}
+        both = {key: pair for key, pair in values.items() if pair[1] not in (before.get(key), pair[0])}
         if both:
             raise OlderVersionError({": ".join(key[1:]): values for key, values in both.items()})
 

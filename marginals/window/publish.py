@@ -27,8 +27,8 @@ from marginals.window.candidates import Candidate
 from marginals.window.project import changed_since, put, releases_in, section
 from marginals.window.window import Window
 
+# People who sign, by the field of the form; their names stay beside the table.
 OFFICES = {"signer": "Name and office", "officer": "Data protection officer"}
-"""People who sign, by the field of the form; their names stay beside the table."""
 
 _JOBS = {"verify": "Verified from its files alone", "attack": "What readers can conclude"}
 
@@ -36,11 +36,11 @@ _LEDGER = "publish at a terminal, with --ledger"
 _SECRET, _PUBLIC = "minisign.key", "minisign.pub"
 
 
+# The statement that a person must tick.
 LOOKED = (
     "I have looked at these tables and their labels, and they may be published. Each column has the right role. No other "
     "table about these people is published, or I named it."
 )
-"""The statement that a person must tick."""
 
 _TITLE = "What was looked at before a release was published"
 
@@ -191,14 +191,12 @@ def examine(window: Window, request: Request, kind: str) -> Response:
 
 
 def _begun(window: Window, kind: str, name: str) -> Response:
-    folder, command, sentence, wait = window.project.folder, [kind, name], "What readers can conclude is measured.", 0.3
+    folder = window.project.folder
+    options, sentence, wait = ["--seconds", "60"], "What readers can conclude is measured.", 0.3
     if kind == "verify":
         with_key = (folder / name / SIGNATURE).is_file() and (folder / _PUBLIC).is_file()
-        command += ["--key", _PUBLIC] if with_key else []
-        sentence, wait = "The release is checked from its files alone.", 8
-    else:
-        command += ["--seconds", "60"]
-    job = window.jobs.command(kind, command)
+        options, sentence, wait = ["--key", _PUBLIC] * with_key, "The release is checked from its files alone.", 8
+    job = window.jobs.command(kind, [kind, name, *options])
     window.say(sentence, job.command)
     job.done.wait(wait)
     return window.back(f"/publish?release={quote(name)}")

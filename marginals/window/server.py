@@ -57,8 +57,7 @@ ROUTES: Routes = (
 )
 
 _OF_STEWARDS = {answer for _, path, answer in ROUTES if not path.startswith("/explore")}
-_AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)
-"""Pages that need a config that can be read."""
+_AFTER_TABLE = (levels.show, policy.show, search.show, publish.show)  # these need a config that can be read
 
 
 class Application:
@@ -73,11 +72,9 @@ class Application:
             ("POST", "/jobs/<int:number>/stop", _stop_job),
             ("POST", "/stop", _stop),
         )
-        self._map = Map(
-            [Rule(path, methods=[method], endpoint=answer) for method, path, answer in (*fixed_routes, *ROUTES)],
-            strict_slashes=False,
-            merge_slashes=False,
-        )
+        routes = (*fixed_routes, *ROUTES)
+        rules = [Rule(path, methods=[method], endpoint=answer) for method, path, answer in routes]
+        self._map = Map(rules, strict_slashes=False, merge_slashes=False)
 
     def __call__(self, environ: Any, start_response: Any) -> Iterable[bytes]:
         """Answer a request by WSGI."""
@@ -173,8 +170,7 @@ class _QuietHandler(WSGIRequestHandler):
     """Handler that logs no address and no request: these may hold the token, and what was asked about people."""
 
     server_version, sys_version = "marginals", ""
-    timeout = 30.0
-    """Seconds that a connection may say nothing before it is closed."""
+    timeout = 30.0  # seconds of silence
 
     log = _log_failures
 

@@ -31,8 +31,7 @@ from models.errors import MarginalsError
 
 Value = TypeVar("Value")
 
-WAIT = 0.15
-"""Seconds that a page waits for counts before it is shown without them."""
+WAIT = 0.15  # seconds for counts, before a page is shown without them
 
 
 @dataclass(frozen=True)
@@ -49,8 +48,7 @@ class CountingResult(Generic[Value]):
         return not self.problem and (self.value is None or not self.current)
 
 
-_FEW_VALUES = 8
-"""Values of a column that a question names, at most."""
+_FEW_VALUES = 8  # values that a question names
 
 
 class ColumnCounts(NamedTuple):
@@ -135,9 +133,7 @@ def _columns(config: Config) -> dict[str, ColumnCounts]:
             continue
         facts = replace(facts, decimal=source.decimal).without(source.missing)
         kind = "texts" if facts.numbers is None else "numbers"
-        often = sorted(
-            (-count, value) for value, count in zip(facts.values, facts.counts.tolist()) if count >= facts.rare
-        )
+        often = sorted((-count, value) for value, count in facts.rows_of.items() if count >= facts.rare)
         few = [words.word(name, value) for _, value in often] if facts.distinct <= _FEW_VALUES else []
         counts[name] = ColumnCounts(facts.missing, facts.distinct, facts.uncommon, kind, tuple(few))
     return counts

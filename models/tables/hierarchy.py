@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from models.arrays import CodeArray, CountArray, read_only, smallest_code_dtype
+from models.arrays import CodeArray, CountArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, HierarchyError
 
 SUPPRESSED = "*"
@@ -167,14 +167,21 @@ class Hierarchy:
 
     @classmethod
     def from_intervals(
-        cls, values: Iterable[str], widths: Sequence[int], start: int = 0, apart: Sequence[int] = ()
+        cls,
+        values: Iterable[str],
+        widths: Sequence[int],
+        start: int = 0,
+        apart: Sequence[int] = (),
+        *,
+        has_all: bool = True,
     ) -> "Hierarchy":
         """Build a hierarchy of whole numbers in intervals of growing width, counted from `start`.
 
         apart: numbers that are intervals by themselves at the first width, and divide the interval around them. The
         base values are all whole numbers of the outermost intervals that the given values touch. So the hierarchy
-        reveals no more about the data than those intervals do. If no number is negative and `start` is positive, no
-        interval reaches below 0. Raises HierarchyError for widths that do not divide, or other values.
+        reveals no more about the data than those intervals do. Without `has_all` they are the given values, and one of
+        each interval. If no number is negative and `start` is positive, no interval reaches below 0. Raises
+        HierarchyError for widths that do not divide, or other values.
 
         >>> Hierarchy.from_intervals(["23", "41"], [10, 20]).labels[1:3]
         (('20-29', '30-39', '40-49', '50-59'), ('20-39', '40-59'))
@@ -189,7 +196,7 @@ class Hierarchy:
                 numbers.append(int(value))
             except ValueError:
                 raise HierarchyError(f"value {position} is not a whole number, which intervals need") from None
-        return cls._binned(numbers, widths, start, apart, None)
+        return cls._binned(numbers, (widths, start, apart), None, has_all)
 
     @classmethod
     def from_decimal_intervals(
@@ -198,6 +205,8 @@ class Hierarchy:
         widths: Sequence[Decimal],
         start: Decimal = Decimal(0),
         apart: Sequence[Decimal] = (),
+        *,
+        has_all: bool = True,
     ) -> "Hierarchy":
         """Build a hierarchy of numbers in intervals of growing width, counted from `start`: `18.5-<25` holds 18.5 and
         not 25.
@@ -216,18 +225,18 @@ class Hierarchy:
         exponents = [digits.exponent for digits in last_digits if isinstance(digits.exponent, int)]
         if len(exponents) < len(last_digits):
             raise HierarchyError("intervals are of numbers, not of infinity or what is no number")
-        return cls._binned(distinct, widths, start, apart, max(-min(exponents), 0))
+        return cls._binned(distinct, (widths, start, apart), max(-min(exponents), 0), has_all)
 
     @classmethod
     def _binned(
         cls,
         numbers: Iterable[int | Decimal],
-        widths: Sequence[int | Decimal],
-        start: int | Decimal,
-        apart: Sequence[int | Decimal],
+        intervals: tuple[Sequence[int | Decimal], int | Decimal, Sequence[int | Decimal]],
         decimals: int | None,
+        has_all: bool,
     ) -> "Hierarchy":
         """Build intervals in units of the last decimal; without decimals the end of an interval is inside, else outside."""
+        widths, start, apart = intervals
         check_widths(widths)
         unit = 10 ** (decimals or 0)
         values, steps, single, (first,) = (
@@ -251,9 +260,11 @@ class Hierarchy:
         if first > 0 and offsets[0] >= -first > low:
             low = -first
         dtype = np.int64 if low > -_MAX_INT64 and high < _MAX_INT64 else object
-        lower = np.arange(high - low, dtype=dtype) + low if high - low <= _MAX_GRID else offsets.astype(dtype)
-        labels, parents = [tuple(map(str if decimals is None else spelled, (lower + first).tolist()))], []
         cuts = sorted({end for number in single for end in (number - first, number - first + 1) if low < end < high})
+        lower = offsets.astype(dtype)
+        if high - low <= _MAX_GRID:
+            lower = np.union1d(np.arange(low, high, 1 if has_all else steps[0], dtype=dtype), [*offsets, *cuts])
+        labels, parents = [tuple(map(str if decimals is None else spelled, (lower + first).tolist()))], []
         for step in steps:
             bounds = np.array([low, *cuts, high], dtype=lower.dtype)
             begins = np.maximum(lower // step * step, bounds[np.searchsorted(bounds, lower, side="right") - 1])
@@ -402,6 +413,14 @@ class Hierarchy:
     @cached_property
     def _codes(self) -> tuple[dict[str, int], ...]:
         return tuple({label: code for code, label in enumerate(labels)} for labels in self.labels)
+
+    def codes(self, labels: Iterable[str], level: int) -> IndexArray:
+        """Codes of labels at a level, -1 for each label that it does not have: shape (labels,).
+
+        >>> Hierarchy.flat(["no", "yes"]).codes(["yes", "maybe"], 0).tolist()
+        [1, -1]
+        """
+        return np.array([self._codes[level].get(label, -1) for label in labels], dtype=np.intp)
 
     def code(self, label: str, level: int) -> int | None:
         """Return the code of a label at a level, or None if the level has no such value."""

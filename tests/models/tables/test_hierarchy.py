@@ -162,6 +162,10 @@ def test_numbers_apart_are_intervals_by_themselves_and_divide_theirs(
         members = [number for number, own in zip(base, groups) if own == group]
         assert label == (str(members[0]) if len(members) == 1 else f"{members[0]}-{members[-1]}")
     assert hierarchy.labels[2:] == Hierarchy.from_intervals(map(str, numbers), [6, 12], start).labels[2:]
+    few = Hierarchy.from_intervals(map(str, numbers), [6, 12], start, sorted(apart), has_all=False)
+    assert few.labels[1:] == hierarchy.labels[1:], "the same intervals, and in them what is given"
+    assert {*map(str, numbers)} <= {*few.labels[0]}
+    assert {*few.rows()} <= {*hierarchy.rows()}
 
 
 def test_a_value_that_is_no_whole_number_is_refused_by_position():
@@ -230,6 +234,9 @@ def test_each_number_lies_in_its_decimal_intervals_and_each_interval_is_full(num
                 assert min(numbers) >= 0
                 assert high - low < Fraction(width)
     assert all(len(each) <= 1 for each in sizes.values()), "each interval of a level has as many base values"
+    few = Hierarchy.from_decimal_intervals(numbers, widths, start, has_all=False)
+    assert few.labels[1:] == hierarchy.labels[1:]
+    assert {*few.rows()} <= {*rows}
     assert not any("E" in label or label.startswith("-0-") for labels in hierarchy.labels for label in labels)
 
 
