@@ -269,8 +269,8 @@ def exact_rows(
     codes = possible_table(published, seed, deadline)
     if codes is None:
         raise TimeOverError(
-            "no table of rows with every published count was found in time. Give it more seconds, another seed, or take "
-            "independent rows, whose counts are near the published ones"
+            "no rows with every published count were found in time. Another seed or more seconds may find some; independent "
+            "rows have counts near the published ones"
         )
     return _rows(model, codes, published.cube.total, np.random.default_rng(seed), base_values)
 

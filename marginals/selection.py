@@ -154,9 +154,9 @@ def _of_frame(frame: pd.DataFrame, counts: str | None) -> FrequencyTable:
 
 def _row_counts(column: "pd.Series[Any]", name: str) -> CountArray:
     numbers = reals(column)
-    if not (np.isfinite(numbers) & (numbers >= 0) & (numbers == np.floor(numbers))).all():
+    if not ((numbers >= 0) & (numbers < 1 << 53) & (numbers == np.floor(numbers))).all():
         raise InputError(
-            f"the counts in {name!r} must be whole numbers, 0 or more; round weights yourself if you want them as counts"
+            f"the counts in {name!r} must be whole numbers, 0 or more and below 2^53; round weights yourself to use them as counts"
         )
     return numbers.astype(np.int64)
 

@@ -46,12 +46,12 @@ def frame_lines(frame: Any) -> list[list[str]]:
     if isinstance(frame, pd.DataFrame):
         text = frame.to_csv(index=not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None))
     else:
+        import narwhals as nw
+
         opened = in_narwhals(frame, "a frame of pandas, polars, pyarrow, DuckDB, Spark or Ibis").lazy().collect()
         try:
             text = opened.write_csv()
-        except MemoryError:
-            raise
-        except Exception:  # each library has its own
+        except (nw.exceptions.NarwhalsError, ValueError, NotImplementedError):
             raise unread("a column of a table") from None
     return [*csv.reader(StringIO(text))]
 

@@ -511,7 +511,8 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     pairs_csv = csv_bytes(pd.DataFrame(pairs, columns=["first", "second", "kind", "because"]))
     with nullcontext() if pairs_file is None else pairs_file.unless_it_fails(pairs_csv):
         write(frame)
-    print_lines(synthetic_lines(frame.attrs["assumed"]), err=True)
+    notes = synthetic_lines(frame.attrs["assumed"], are_exact=rows == _EXACT)
+    print_lines((f"note: {note}" for note in notes), err=True)
     if as_json:
         written = {"out": str(target.path), "rows": len(frame), "attributes": list(frame.columns), "pairs": pairs}
         kinds = {"kind": frame.attrs["kind"], "assumed": frame.attrs["assumed"]}

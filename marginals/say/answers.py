@@ -45,14 +45,17 @@ def pair_rows(pairs: Iterable[tuple[tuple[str, str], Basis]], domain: Domain) ->
         yield {"first": first, "second": second, "kind": basis.kind.value, "because": because}
 
 
-def synthetic_lines(assumed: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield which columns of synthetic rows say nothing of each other."""
+def synthetic_lines(assumed: Sequence[Sequence[str]], *, are_exact: bool) -> Iterator[str]:
+    """Yield what synthetic rows are, and which columns say nothing of each other."""
+    if are_exact:
+        yield "every published count is exact in these rows; many look like real ones, which is coincidence"
+        yield "they are for programs that need rows; the release itself answers more accurately"
     if single := [group[0] for group in assumed if len(group) == 1]:
         names = first_few(single, _NAMED)
-        yield f"note: nothing of use is published of these columns, so their values are equally likely: {names}"
+        yield f"nothing of use is published of these columns, so their values are equally likely: {names}"
     if together := [" and ".join(group) for group in assumed if len(group) > 1]:
         yield (
-            "note: no published table shows these columns together, so the rows say nothing of how they go together: "
+            "no published table shows these columns together, so the rows say nothing of how they go together: "
             f"{first_few(together, _NAMED, ';')}"
         )
 

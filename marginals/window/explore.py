@@ -2,6 +2,7 @@
 
 import json
 import math
+import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from marginals.errors import InputError
 from marginals.names import level_names, shown_at
 from marginals.pages.release_page import lengths
 from marginals.release.release import Release, open_release
-from marginals.say.answers import basis_line
+from marginals.say.answers import basis_line, synthetic_lines
 from marginals.tables.attribute import Codebook
 from marginals.tables.values import number_in
 from marginals.window.project import releases_in
@@ -36,12 +37,13 @@ def show(window: Window, request: Request) -> Response:
     if not there:
         sentence = "There is no release in this folder yet. Publish one, then explore it here."
         return window.page("sentence.html", "explore", frameless=False, name="Explore a release", sentence=sentence)
-    name, release = _release(window, request)
+    name, release, file = _release(window, request)
     finest, domain, margins = _published_levels(release), release.domain, release.published.everything.margins
     margin = _margin(request, release, finest)
     if not margin:
         margin = dict(next((margin for margin in margins if len(margin) == 2), next(iter(margins), {})))
     kind, meaning, sentence, cells, more = "", "", "", [], 0
+    making = window.jobs.latest(file.name)
     try:
         frame, kind, meaning = _answer(release, margin)
         cells, more = _cells(frame, list(margin), release.published.codebook), max(0, len(frame) - _SHOWN)
@@ -72,14 +74,19 @@ def show(window: Window, request: Request) -> Response:
         f"release.table({margin!r}, bounds=True)",
         query=_query(name, margin),
         tables=[(_query(name, m), _words(release, m)) for m in margins],
+        making=making,
+        has_formulas=any(_harmless(t) != t for a, level in finest.items() for t in domain.hierarchy(a).labels[level]),
+        notes=[*synthetic_lines([] if making is None else making.answer.get("assumed", []), are_exact=True)],
     )
 
 
-def _release(window: Window, request: Request) -> tuple[str, Release]:
+def _release(window: Window, request: Request) -> tuple[str, Release, Path]:
+    """Return a release, its name, and where a job named after this file makes its rows, as long as it does not change."""
     there = releases_in(window.project)
-    name = request.args.get("release", there[0] if there else "")
+    name = request.values.get("release", there[0] if there else "")
     folder = window.release_named(name)
-    return name, _opened(folder, (folder / "datapackage.json").stat().st_mtime_ns)
+    changed = (folder / "datapackage.json").stat().st_mtime_ns
+    return name, _opened(folder, changed), Path(window.scratch.name) / f"{name}-{changed}.csv"
 
 
 @lru_cache(4)
@@ -138,14 +145,30 @@ def _cells(
 
 def download(window: Window, request: Request) -> Response:
     """Return the whole table, as CSV."""
-    _, release = _release(window, request)
+    _, release, _ = _release(window, request)
     margin = _margin(request, release, _published_levels(release))
     frame = _answer(release, margin)[0].reset_index()
     for attribute in margin:
         frame[attribute] = frame[attribute].astype(str).map(_harmless)
     text = frame.rename(columns=_harmless).to_csv(index=False, lineterminator="\n")
-    headers = {"Content-Disposition": 'attachment; filename="table.csv"'}
-    return Response(text.encode(), mimetype="text/csv", headers=headers)
+    return _csv(text.encode(), "table.csv")
+
+
+def _csv(content: bytes, name: str) -> Response:
+    return Response(content, mimetype="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def rows(window: Window, request: Request) -> Response:
+    """Return rows with every published count, as the command makes them; the page if that takes longer, or none is found."""
+    name, _, file = _release(window, request)
+    folder = window.release_named(name)
+    job = window.jobs.latest(file.name)
+    if job is None or job.status:
+        job = window.jobs.command(file.name, ["sample", str(folder), "-n", "exact", "-o", str(file), "--force"])
+        job.command = f"marginals sample {shlex.quote(name)} -n exact -o rows.csv"
+        window.say("Synthetic rows are made.", job.command)
+    job.done.wait(8)
+    return _csv(file.read_bytes(), "rows.csv") if job.status == 0 else window.back(f"/explore?{_query(name, {})}#rows")
 
 
 def _harmless(text: str) -> str:

@@ -45,7 +45,7 @@ class Job:
     command: str
     process: Any = field(default=None, repr=False)
     begun: float = field(default_factory=time.monotonic)
-    progress: tuple[str, int, int] = ("starting", 0, 0)
+    progress: tuple[str, int, int] = ("at work", 0, 0)
     status: int | None = None
     answer: dict[str, Any] = field(default_factory=dict, repr=False)
     sentence: str = ""

@@ -1,11 +1,9 @@
 """Serving a window on this machine alone: which page or action an address stands for."""
 
-import contextlib
 import sys
-import tempfile
 import threading
 import webbrowser
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +53,7 @@ ROUTES: Routes = (
     ("GET", "/publish/<name>/<page>", publish.report),
     ("GET", "/explore", explore.show),
     ("GET", "/explore/table.csv", explore.download),
+    ("POST", "/explore/rows", explore.rows),
 )
 
 _OF_STEWARDS = {answer for _, path, answer in ROUTES if not path.startswith("/explore")}
@@ -162,9 +161,6 @@ def _own_page(request: Request) -> str:
     return f"/{step}" if step in dict(STEPS) else "/"
 
 
-_PAGE = "open.html"  # sends the browser to the window
-
-
 def _log_failures(self: object, type: str, message: str, *args: Any) -> None:  # noqa: A002, ARG001 - as Werkzeug has it
     if type == "error":  # without its traceback, which may hold what was asked about people
         print("failed: a request could not be answered", file=sys.stderr)
@@ -206,8 +202,8 @@ def serve(project: Project, announce: Callable[[str], None]) -> None:
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)
-            with _browser_open(project, gate.address):
-                window.stopping.wait()
+            _open_browser(Path(window.scratch.name) / "open.html", gate.address)
+            window.stopping.wait()
             threading.Event().wait(0.3)  # until the last page has arrived
         finally:
             window.stopping.set()
@@ -221,16 +217,7 @@ def _refuse(environ: Any, start_response: Any) -> list[bytes]:  # noqa: ARG001 -
     return []
 
 
-@contextlib.contextmanager
-def _browser_open(project: Project, address: str) -> Iterator[None]:
+def _open_browser(page: Path, address: str) -> None:
     """Open a browser by a page for its owner alone, because everybody can see the command line of a browser."""
-    folder = tempfile.TemporaryDirectory() if project.config is None else contextlib.nullcontext(project.private)
-    with folder as place:
-        page = Path(place) / _PAGE
-        replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
-        webbrowser.open(page.as_uri())
-        try:
-            yield
-        finally:
-            with contextlib.suppress(OSError):
-                page.unlink(missing_ok=True)
+    replace_file(page, f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">'.encode(), PRIVATE)
+    webbrowser.open(page.as_uri())

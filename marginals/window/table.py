@@ -71,10 +71,6 @@ def begin(window: Window, _request: Request) -> Response:
     job = window.jobs.command("init", ["init", table.name, "--out", config.name])
     window.say("The program reads the table.", job.command)
     job.done.wait(20)
-    if job.state == "failed":
-        window.say(job.sentence, is_problem=True)
-    if window.has_config:
-        window.begin()
     return window.back("/table")
 
 

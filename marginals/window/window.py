@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import shutil
 import threading
 from collections import deque
 from collections.abc import Mapping
@@ -9,6 +10,7 @@ from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from werkzeug.utils import redirect
@@ -160,7 +162,9 @@ BEHIND = (("levels", "Levels"), ("explore", "Explore"))
 
 
 class Window:
-    """State that all pages of a project share."""
+    """State that all pages of a project share. scratch: files that go with the window, in a folder that browsers reach."""
+
+    scratch: TemporaryDirectory[str]
 
     def __init__(self, project: Project, gate: Gate) -> None:
         self.project, self.gate = project, gate
@@ -193,6 +197,10 @@ class Window:
 
     def begin(self) -> None:
         """Begin all counts for the first page while the browser opens."""
+        private = self.project.private if self.project.config else None
+        for left in private.glob("open-*") if private else ():  # by a window that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        self.scratch = TemporaryDirectory(prefix="open-", dir=private)
         if self.has_config:
             self.candidates.clear_leftovers()
             self.counting.table(0)
@@ -201,6 +209,7 @@ class Window:
     def close(self) -> None:
         """End all work."""
         self.jobs.stop()
+        self.scratch.cleanup()
         if self.project.config is not None:
             self.counting.close()
 

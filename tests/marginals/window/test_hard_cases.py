@@ -108,6 +108,13 @@ def test_people_with_several_rows_are_published_and_explored(browser: Browser) -
     assert release.verify().ok
     page = browser.page("/explore")
     assert "<b>Straße" not in page
+    labels = {
+        label
+        for table in release.tables.values()
+        for column in table.select_dtypes(exclude="number")
+        for label in table[column]
+    }
+    assert ("A label begins like a formula" in page) == ("=1+1" in labels)
     margin = max(release.published.everything.margins, key=len)
     query = {"release": "release", **{f"level:{name}": level for name, level in margin.items()}}
     csv = browser.page("/explore/table.csv", query_string=query)

@@ -11,7 +11,7 @@ import pytest
 
 import marginals
 from small_release import CONFIG, contents, marginals_command, write_config
-from window_clients import PLACE, Browser, browsing, problem_of
+from window_clients import PLACE, Browser, browsing, problem_of, run_here
 
 PUBLISHED = "The release is written to the folder"
 
@@ -54,6 +54,34 @@ def test_a_release_alone_is_explored_where_nothing_can_be_written(
         ):
             assert browser.get("/explore", query_string=bad).status_code == 400
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_rows_with_every_published_count_are_made_once_and_are_those_of_the_command(
+    tmp_path: Path, small_release: marginals.Release, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A release that takes its place has rows of its own; without any in time the page says so, and of another seed."""
+    place = small_release.write(tmp_path / "my release").path
+    marginals_command("sample", place, "-n", "exact", "-o", tmp_path / "rows.csv", status=0)
+    with browsing(place) as browser:
+        asked = {"release": "my release"}
+        assert "many look like real ones, which is coincidence" in browser.page("/explore")
+        for _ in range(2):
+            answer = browser.post("/explore/rows", asked)
+            assert answer.data == (tmp_path / "rows.csv").read_bytes()
+            assert answer.headers["Content-Disposition"] == 'attachment; filename="rows.csv"'
+        scratch = Path(browser.window.scratch.name)
+        assert scratch.stat().st_mode & 0o077 == 0
+        assert "marginals sample &#39;my release&#39; -n exact -o rows.csv" in browser.page("/explore")
+        assert [job.kind for job in browser.window.jobs._jobs] == [file.name for file in scratch.glob("*[0-9].csv")]
+        description = place / "datapackage.json"
+        os.utime(description, (description.stat().st_atime, description.stat().st_mtime + 5))
+        run_here(monkeypatch)
+        monkeypatch.setattr("marginals.estimates.possible_table", lambda *_: None)
+        page = browser.send("/explore/rows", asked)
+        assert "no rows with every published count were found in time" in problem_of(page)
+        assert "-o rows.csv --seed 1" in page
+    assert not scratch.exists()
+    assert {path.name for path in tmp_path.iterdir()} == {"my release", "rows.csv", "rows.csv.pairs.csv"}
 
 
 def test_the_last_search_that_found_something_is_kept(browser: Browser) -> None:
