@@ -19,7 +19,7 @@ from checks.claims import (
     listing,
     undecided,
 )
-from checks.combinatorial import ToldByLabels, crowded, label_counts
+from checks.combinatorial import ToldByLabels, crowded, label_counts, sensitive_groups
 from checks.diversity.criterion import Diversity
 from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair, given_pairs
@@ -34,7 +34,7 @@ from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError, TimeOverError
-from models.graphs.junction_tree import Collection, Crossing, maximal_masks
+from models.graphs.junction_tree import Collection, Crossing, is_collapsible
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.hierarchy import Domain, Mask
@@ -294,17 +294,17 @@ def model_of(everything: Collection, core: Collection, deadline: Deadline = NEVE
 
 
 def _further_fault(published: BundleContent) -> str:
-    # Proofs about a sensitive attribute hold beside any tables over nonsensitive attributes if one table shows it, and
-    # each person has one row (design 4.18).
+    # Proofs about a sensitive attribute hold beside tables over nonsensitive attributes that leave the distribution of its
+    # own tables as it is, as any do that stand beside one table (design 4.18), and if each person has one row.
     if not published.further:
         return ""
-    domain, sensitive = published.domain, published.sensitive
-    attribute_masks = {name: domain.attribute_masks[domain.index(name)] for name in sensitive}
-    for name, mask in attribute_masks.items():
-        if any(mask & further for further in published.further):
+    domain, masks = published.domain, [*published.collection.masks, *published.further]
+    for name in published.sensitive:
+        if any(domain.attribute_masks[domain.index(name)] & further for further in published.further):
             return f"a further table shows {name!r}, which is sensitive; further tables are of nonsensitive attributes alone"
-        if len(maximal_masks(clique for clique in published.collection.masks if clique & mask)) > 1:
-            return f"several tables show {name!r}, which is sensitive; beside further tables one may"
+    for group in sensitive_groups(domain, published.collection.masks, published.sensitive):
+        if not is_collapsible(group.cliques, masks):
+            return f"further tables change what the core says of {group.attributes[0]!r}, which is sensitive"
     if published.rows_per_person not in (None, 1):
         return "a person can have several rows, and beside further tables each has one"
     return ""

@@ -52,12 +52,11 @@ MORE_PAIRS = Preset(
     "more-pairs",
     "Further tables of pairs of nonsensitive columns stand beside those with a junction tree, so that many more cross "
     "tables are exact.",
-    "Anybody can check less: that no combination that is looked at is certain to have fewer than k rows; small counts "
-    "are ruled out among those that are published, not among those that can be worked out; and one table at most shows a "
-    "sensitive column.",
+    "Anybody can check less: that no combination that is looked at is certain to have fewer than k rows; and small counts "
+    "are ruled out among those that are published, not among those that can be worked out.",
     "no_small_certain",
     "min_published_cell",
-    {"max_sensitive_margins": 1, "time_limit": 180.0, "further_tables": PAIRS},
+    {"max_sensitive_margins": SENSITIVE_MARGINS, "time_limit": 180.0, "further_tables": PAIRS},
 )
 
 PRESETS = {preset.name: preset for preset in (JOINT_PROOF, MORE_PAIRS)}

@@ -15,6 +15,7 @@ from math import inf
 from pathlib import Path
 
 from checks.claims import KCombinatorial, MinCell, NoSmallCertain
+from checks.combinatorial import sensitive_groups
 from checks.small_combinations import Witnesses, Witnessing
 from marginals.arguments import require_names
 from marginals.bundle.content import BundleContent
@@ -40,11 +41,6 @@ def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> 
     if wish is None:
         return
     without = f'or set further_tables = "{NO_FURTHER}"'
-    if table.sensitive and policy.max_sensitive_margins not in (0, 1):
-        raise InputError(
-            "further_tables needs max_sensitive_margins = 1, so that one table alone decides the diversity of a sensitive "
-            f"attribute: set it (in a config under [search]), {without}"
-        )
     if table.rows_per_person not in (None, 1):
         raise InputError(
             "further_tables cannot be judged where a person can have several rows, or nobody says how many: set "
@@ -61,7 +57,8 @@ def require_further(policy: Policy, table: Table, ledger: str | Path | None) -> 
 def chosen_tables(prepared: Prepared, search: Search, deadline: Deadline, progress: Progress) -> FurtherTables | None:
     """Choose further tables by their gain over the core that a search found; None if none are wanted.
 
-    Wanted pairs of nonsensitive attributes come first. A third of the time is for the choice, the rest for proofs.
+    Wanted pairs of nonsensitive attributes come first. No table changes what the core says of a sensitive attribute. A third
+    of the time is for the choice, the rest for proofs.
     """
     policy, table = prepared.policy, prepared.table
     wish = policy.further
@@ -72,7 +69,8 @@ def chosen_tables(prepared: Prepared, search: Search, deadline: Deadline, progre
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
     pairs = [analysis.attributes for analysis in policy.analyses if len(analysis.attributes) == 2]
     wanted = wish.wanted or [names for names in pairs if {*names} <= {*nonsensitive}]
-    limits = FurtherLimits(len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels)
+    kept = tuple(group.cliques for group in sensitive_groups(domain, core.masks, table.sensitive))
+    limits = FurtherLimits(len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels, kept=kept)
 
     def allowed(mask: Mask) -> bool:
         return search.problem.constraint([mask], 0) is None

@@ -199,6 +199,19 @@ def collapsed(tree: JunctionTree, onto: Mask) -> frozenset[Mask]:
         cliques = maximal
 
 
+def is_collapsible(part: Sequence[Mask], margins: Iterable[Mask]) -> bool:
+    """Return whether cliques have the same maximum-entropy distribution beside other margins as by themselves.
+
+    They do if each piece of the other margins, connected outside the cliques, meets their vertices within one of them
+    (Asmussen and Edwards, Biometrika 70, 1983). Such a piece may be left out, or made coarser.
+    """
+    inside, pieces = reduce(or_, part, 0), list[Mask]()
+    for mask in margins:
+        near = [piece for piece in pieces if piece & mask & ~inside]
+        pieces = [piece for piece in pieces if piece not in near] + [reduce(or_, near, mask)]
+    return all(any(not piece & inside & ~clique for clique in part) for piece in pieces)
+
+
 # Independences. For a separator S of the junction tree, let C_1 .. C_m be the connected parts of the interaction graph
 # without S. They are mutually independent given S (global Markov property: Lauritzen, Graphical Models, Prop. 3.19).
 # These statements are the whole model: along a perfect sequence, what a clique adds is independent of what came before it

@@ -8,14 +8,14 @@ counts of the attributes that they show decide. So their choice tells nothing of
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from models.deadline import NEVER, Deadline
 from models.errors import SelectionError, TooManyCellsError
-from models.graphs.junction_tree import Collection, maximal_masks
+from models.graphs.junction_tree import Collection, is_collapsible, maximal_masks
 from models.inference.beside_core import fit_to_tables
 from models.inference.marginal_model import MarginalModel
 from models.search.problem import staircase
@@ -40,12 +40,14 @@ Progress = Callable[[int, int], None]
 class FurtherLimits(NamedTuple):
     """Most further tables (None: no limit), and the least total variation that a table gains about its attributes.
 
-    crossing_levels: whether a table may show two attributes at levels that cross those of another one.
+    crossing_levels: whether a table may show two attributes at levels that cross those of another one. kept: parts of the
+    core whose distribution further tables leave as it is.
     """
 
     tables: int | None = None
     least_gain: float = 0.001
     crossing_levels: bool = True
+    kept: tuple[tuple[Mask, ...], ...] = ()
 
 
 NO_LIMITS = FurtherLimits()
@@ -119,7 +121,9 @@ class _Choice:
     def _fits(self, mask: Mask) -> bool:
         # Compared one by one, because another table that shows both attributes as finely may be left out later.
         others = (self._published, *((table.mask,) for table in self.tables))
-        return self._limits.crossing_levels or not any(any(self._domain.crossings(mask, some)) for some in others)
+        if not self._limits.crossing_levels and any(any(self._domain.crossings(mask, some)) for some in others):
+            return False
+        return all(is_collapsible(part, (mask, *chain(*others))) for part in self._limits.kept)
 
     def _error(self, attributes_mask: Mask, collection: Collection, candidate: Mask = 0) -> float:
         """Return the total variation between the data of some attributes and the answer about them with one more table."""

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from importlib import import_module
 from itertools import chain, combinations, count, product
 from math import lgamma
+from operator import or_
 from types import SimpleNamespace
 
 import numpy as np
@@ -446,6 +448,37 @@ def test_levels_cross_beside_none_of_the_tables_even_if_others_are_left_out() ->
         assert both in chosen
         subsets = chain.from_iterable(combinations(chosen, size) for size in range(len(chosen) + 1))
         assert any(cross(domain, [*core.masks, *kept]) for kept in subsets) == may_cross
+
+
+def told_of(part: Sequence[Mask], core: Collection, further: Iterable[Mask]) -> Array:
+    """Distribution of the attributes of some margins, at their levels, that fits best to all published tables."""
+    domain = core.domain
+    joint = joint_array(core.cube.table(sum(domain.attribute_masks))) / core.cube.total
+    whole = iterative_proportional_fitting(joint, domain, [domain.margin(mask) for mask in (*core.masks, *further)])
+    return dense_marginal(whole, domain, domain.margin(reduce(or_, part, 0)))
+
+
+@given(decomposable_collections(max_cells=40), st.data())
+def test_all_tables_of_an_attribute_say_the_same_of_it_beside_further_tables(
+    core: Collection, data: st.DataObject
+) -> None:
+    domain = core.domain
+    showing = [sum(bool(mask & own) for mask in core.masks) for own in domain.attribute_masks]
+    place = data.draw(st.sampled_from([i for i, tables in enumerate(showing) if tables == max(showing)]))
+    part = tuple(mask for mask in core.masks if mask & domain.attribute_masks[place])
+    others = [name for name in domain.attributes if name != domain.attributes[place]]
+    chosen = further_tables(core, others, lambda _: True, FurtherLimits(least_gain=0.0, kept=(part,)))
+    event(f"{min(len(part), 2)} tables, {min(len(chosen), 1)} further")
+    further = [table.mask for table in chosen]
+    assert told_of(part, core, further) == pytest.approx(told_of(part, core, ()), abs=1e-3)  # zeros make fits slow
+
+
+def test_a_pair_that_would_change_what_two_tables_tell_of_an_attribute_is_not_chosen() -> None:
+    table = filled(flat_domain(a=2, b=2, s=2), np.array([9, 3, 2, 5, 1, 6, 4, 8]))
+    core = published(table, "as", "bs")
+    (pair,) = further_tables(core, "ab", lambda _: True, ANY)
+    assert np.abs(told_of(core.masks, core, [pair.mask]) - told_of(core.masks, core, ())).max() > 0.01
+    assert further_tables(core, "ab", lambda _: True, ANY._replace(kept=(core.masks,))) == ()
 
 
 def test_wanted_margins_of_too_many_levels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
