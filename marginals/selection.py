@@ -156,7 +156,8 @@ def _row_counts(column: "pd.Series[Any]", name: str) -> CountArray:
     numbers = reals(column)
     if not ((numbers >= 0) & (numbers < 1 << 53) & (numbers == np.floor(numbers))).all():
         raise InputError(
-            f"the counts in {name!r} must be whole numbers, 0 or more and below 2^53; round weights yourself to use them as counts"
+            f"the counts in {name!r} must be whole numbers, 0 or more and below 2^53; round weights yourself to use them as "
+            "counts"
         )
     return numbers.astype(np.int64)
 
