@@ -50,6 +50,7 @@ from marginals.bundle.together import (
 )
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
+from marginals.ladder_readers import ladder_readers
 from marginals.register_readers import RegisterReaders, register_readers
 from marginals.results import Renewed
 from marginals.tables.attribute import Codebook
@@ -485,11 +486,7 @@ def _minimality(bundles: Bundles, collection: Collection, truth: Table | None) -
         return Minimality(note="each release by itself says which finer ones were refused; name one")
     if note := _not_judged(published):
         return Minimality(note=note)
-    ladders = None
-    if truth is not None:
-        from marginals.ladder_readers import ladder_readers  # slow to import, and few have the truth
-
-        ladders = ladder_readers(published, collection, truth)
+    ladders = None if truth is None else ladder_readers(published, collection, truth)
     return Minimality(domain=collection.domain, ladders=ladders, refusals=_refused(published, collection))
 
 
