@@ -64,10 +64,9 @@ class PrivacyConstraint(PruningConstraint):
             for claim in requirements.claims
             if not (isinstance(claim, CountClaim) and claim.is_about_single_margins)
         ]
-        self._quick = [claim for claim in self._of_collections if not isinstance(claim, Register)]
         self._margins: dict[Mask, Refusal | None] = {}
         self._shared: dict[Mask, frozenset[str]] = {}
-        self._collections: dict[tuple[frozenset[Mask], int], Refusal | None] = {}
+        self._collections: dict[frozenset[Mask], Refusal | None] = {}
         self._verdicts: dict[tuple[Claim, SensitiveGroup], Verdict] = {}
 
     def with_at_most(self, sensitive_margins: int) -> "PrivacyConstraint":
@@ -83,21 +82,13 @@ class PrivacyConstraint(PruningConstraint):
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """Return None if the collection with these cliques satisfies the requirements, else the refusal."""
-        return self._refusal(cliques, new, self._of_collections)
-
-    def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """Return the refusal by all requirements but those of a reader with a register, which take half of the time."""
-        return self._refusal(cliques, new, self._quick)
-
-    def _refusal(self, cliques: AnyCollection[Mask], new: Mask, claims: Sequence[Claim]) -> Refusal | None:
         for clique in [new] if new else cliques:
             if refusal := self.of_margin(clique):
                 return refusal
         sensitive = frozenset(clique for clique in cliques if clique & self._steps_of_sensitive)
-        key = sensitive, len(claims)
-        if key not in self._collections:
-            self._collections[key] = self._too_many(sensitive) or self._collection_refusal(sensitive, claims)
-        return self._collections[key]
+        if sensitive not in self._collections:
+            self._collections[sensitive] = self._too_many(sensitive) or self._collection_refusal(sensitive)
+        return self._collections[sensitive]
 
     def _too_many(self, sensitive: frozenset[Mask]) -> Refusal | None:
         limit = self._max_sensitive_margins
@@ -149,7 +140,7 @@ class PrivacyConstraint(PruningConstraint):
         single = np.asarray((counts > 0).sum(axis=1) == 1)
         return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 
-    def _collection_refusal(self, cliques: frozenset[Mask], claims: Iterable[Claim]) -> Refusal | None:
+    def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """Return the refusal of cliques with a sensitive attribute, all of which are allowed by themselves."""
         shared = {name for clique in cliques for name in self._with_one_value(clique)}
         for name in self._requirements.sensitive:
@@ -158,7 +149,7 @@ class PrivacyConstraint(PruningConstraint):
                 return Refusal(f"a class with one value of {name} alone, as coarse as they are shown")
         trees: dict[SensitiveGroup, Part] = {}
         groups = sensitive_groups(self._cube.domain, sorted(cliques), self._requirements.sensitive)
-        for claim in claims:
+        for claim in self._of_collections:
             for part in self._parts(claim, cliques, groups):
                 if (claim, part) not in self._verdicts:
                     self._verdicts[claim, part] = self._verdict(claim, part, trees)

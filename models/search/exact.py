@@ -21,7 +21,7 @@ from models.errors import NothingAllowedError
 from models.search.greedy import result_of
 from models.search.local_search import local
 from models.search.lower_bound import allowed_margins, lower_bound, score
-from models.search.problem import Problem, Refusal, RefusalScope, SearchResult, Step, Stop, pruning
+from models.search.problem import Problem, Refusal, RefusalScope, SearchResult, Step, Stop
 from models.tables.hierarchy import Mask
 
 _TIE = 1e-11
@@ -144,7 +144,7 @@ class _Search:
 
     def _judge(self, jointly: frozenset[Mask]) -> Refusal | None:
         self.evaluated += 1
-        return pruning(self.problem.constraint).first_look(jointly, 0)
+        return self.problem.constraint(jointly, 0)
 
     def _compare(self, state: _State) -> None:
         if not self.problem.is_kept(state.cliques):

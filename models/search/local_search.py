@@ -39,7 +39,6 @@ from models.search.problem import (
     SearchResult,
     Step,
     Stop,
-    pruning,
     with_clique,
     without_edge,
 )
@@ -158,7 +157,6 @@ class _Judge:
         self.problem = problem
         self.evaluated = 0
         self.refused: set[Mask] = set()
-        self._first_look = pruning(problem.constraint).first_look
         self.score = cache(partial(score, problem))
         self.gain = cache(self._gain)
         self.saving = cache(partial(apart, problem.cube.entropy))
@@ -178,7 +176,7 @@ class _Judge:
         if new in self.refused:
             return False
         self.evaluated += 1
-        refusal = self._first_look(cliques, new) if new else self.problem.constraint(cliques, 0)
+        refusal = self.problem.constraint(cliques, new)
         if refusal is not None and new and refusal.scope is RefusalScope.FINER:
             self.refused.add(new)
         return refusal is None

@@ -217,10 +217,6 @@ class PruningConstraint(ABC):
     """True if two margins may show two attributes at levels that cross, without a margin as fine in both
     (`Domain.crossings`)."""
 
-    def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """Return a refusal that is quick to find; without one, the full constraint decides before a choice."""
-        return self(cliques, new)
-
     def of_margin(self, margin: Mask) -> Refusal | None:
         """Return the refusal of every collection that shows a margin, if the margin is refused for good; or None."""
         refusal = self((margin,), margin)
@@ -297,10 +293,6 @@ class MarginLimits(PruningConstraint):
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """Return the refusal of a clique beyond the limits or of crossing levels, or the other constraint's verdict."""
         return self._beyond(cliques, new) or self._crossing(cliques, new) or self.then(cliques, new)
-
-    def first_look(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
-        """Return the refusal of a clique beyond the limits, or the other constraint's first look."""
-        return self._beyond(cliques, new) or self._then.first_look(cliques, new)
 
     def _beyond(self, cliques: AnyCollection[Mask], new: Mask) -> Refusal | None:
         for clique in [new] if new else cliques:

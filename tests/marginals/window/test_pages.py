@@ -436,7 +436,7 @@ def test_a_preset_is_written_with_what_fits_together_and_back(browser: Browser) 
     assert 'name="k_combinatorial"' in browser.page("/policy")
     browser.change("/search", "/policy/preset", {"preset": "more-pairs"})
     policy = marginals.read_config(path).policy
-    assert (policy.k_combinatorial, policy.further_tables, policy.max_sensitive_margins) == (None, "pairs", 1)
+    assert (policy.k_combinatorial, policy.further_tables) == (None, "pairs")
     page = browser.page("/policy")
     assert 'name="no_small_certain"' in page
     assert 'name="k_combinatorial"' not in page

@@ -31,7 +31,6 @@ from models import (
     RefusalScope,
     SelectionError,
     TooManyCellsError,
-    Unconstrained,
     WantedAnalyses,
     WantedMargin,
     allowed_moves,
@@ -383,19 +382,6 @@ def test_told_to_stop_it_gives_back_an_allowed_collection_and_an_honest_gap(prob
     assert found.value <= forward(problem, Countdown(turns)).value + 1e-12
 
 
-class LastLook(Unconstrained):
-    """A constraint on whole collections that says nothing at first look."""
-
-    def __init__(self, whole):
-        self.whole = whole
-
-    def __call__(self, cliques, new):
-        return self.whole(cliques, new)
-
-    def first_look(self, _cliques, _new):
-        return None
-
-
 @st.composite
 def refusing_problems(draw):
     """Problems whose constraint refuses whole collections, from which nothing follows, the one they begin with too."""
@@ -407,7 +393,7 @@ def refusing_problems(draw):
     return replace(problem, constraint=refused)
 
 
-@pytest.mark.parametrize("way", ["a function", "within limits", "asked last"])
+@pytest.mark.parametrize("way", ["a function", "within limits"])
 @settings(max_examples=40)
 @given(problem=refusing_problems())
 def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, problem):
@@ -416,7 +402,6 @@ def test_a_constraint_of_the_users_own_is_kept_by_what_is_called_the_best(way, p
     own = {
         "a function": lambda cliques, new: whole(cliques, new),
         "within limits": MarginLimits(problem.cube.domain, then=lambda cliques, new: whole(cliques, new)),
-        "asked last": LastLook(whole),
     }[way]
     problem = replace(problem, constraint=own)
     if not allowed_values(problem):
