@@ -505,7 +505,7 @@ class _Exchanged:
         is_made[changes] = False
         codes, others, gains = codes[:, changes], others[:, changes], gains[changes]
         rest = self.keys({a: level for a, level in both.items() if a not in (move.attribute, other)})[rows[0, changes]]
-        columns = [*np.sort(codes, axis=0), *np.sort(others, axis=0), rest]
+        columns = [*(end(axis=0) for ends in (codes, others) for end in (ends.min, ends.max)), rest]
         kinds, _ = pack(columns, [int(column.max(initial=0)) + 1 for column in columns], len(rest))
         ups, downs = _opposite(kinds, (codes[0] < codes[1]) == (others[0] < others[1]), gains)
         is_gaining = gains[ups] + gains[downs] >= 0

@@ -5,7 +5,8 @@ one. The margins need no junction tree. Rows exchange values of one attribute, w
 The search ends if E is 0, the sum of the absolute errors of all cells.
 
 1. *Sweeps* pair rows that agree in most attributes that tables show with one. The pairs exchange its values by the rule of
-   Metropolis, at a falling temperature. Some sweeps ignore all other attributes, so that every table can be reached.
+   Metropolis, at a falling temperature. Some sweeps ignore all other attributes, so that every table can be reached. If E
+   falls slowly, large errors weigh more, so that no small ones of other tables stand in their way.
 2. *Directed exchanges* follow if few cells are wrong. They start at a row of a cell with too many. A heat bath draws the
    partner among all similar rows. If they no longer help, sweeps at a higher temperature shake the table.
 
@@ -41,17 +42,25 @@ Sweeps begin at the last but one; each shake of a stuck search begins one higher
 seconds so, and 4 if sweeps begin at the highest.
 """
 
+_STEPS = tuple(1 << step for step in range(3, 10))
+"""Errors of a cell from which on one more row weighs more, by one each, if `_PATIENCE` sweeps do not halve E.
+
+Large errors then do not wait for small ones of other tables. Searches that begin near their end take longer so.
+"""
+
 _PATIENCE, _TRIES, _LONGEST = 6, 600, 4
 """Sweeps at a temperature and directed exchanges without progress, and sweeps at each temperature of a shake, at most."""
 
-SHAKES = 100
-"""Default limit of the shakes of a stuck search."""
+SHAKES, _NEAR, _FEW_SHAKES = 100, 200, 2
+"""Default limit of the shakes of a stuck search, and the E above which a search ends after few shakes."""
 
 _EMPTY = 8
 """Weight of a cell that must be empty. A search that lets rows return to it would not leave the table it begins with."""
 
-_FREE, _DROPPED, _ROUNDS = 20, 4, 6
-"""Pairings: one in `_FREE` ignores all other attributes, the rest at most `_DROPPED`. Pairs are weighed `_ROUNDS` times."""
+_FREE, _DROPPED, _ROUNDS, _CROWDED = 20, 4, 6, 8
+"""Pairings: one in `_FREE` ignores all other attributes, the rest at most `_DROPPED`. Pairs are weighed `_ROUNDS` times.
+Exchanges that crowd a cell are sought at most `_CROWDED` times.
+"""
 
 _ALIKE, _LIKE, _PARTNERS = 3, 1 << 13, 1_000
 """Attributes in which the rows of a directed exchange may differ, rows among which partners are sought, and most partners.
@@ -193,6 +202,7 @@ class _Search:
         for cells in self.cells:
             self.off += np.bincount(cells, minlength=len(self.off)).astype(np.int32)
         self.fewer, self.more = (np.zeros(len(self.off), dtype=np.int8) for _ in range(2))
+        self._is_steep = False
         self._weigh(np.arange(len(self.off)))
         self._hashes = [
             {
@@ -201,7 +211,7 @@ class _Search:
             }
             for place, neighbours in enumerate(counts.neighbours)
         ]
-        most = 4 * _EMPTY * len(counts.margins)
+        most = 4 * max(_EMPTY, len(_STEPS) + 1) * len(counts.margins)
         self._sweeps = [_weights(temperature, most, 2**64 - 1) for temperature in _SWEEPS]
         self._directed = _weights(_DIRECTED, 2 * most, 2**40)
 
@@ -213,6 +223,9 @@ class _Search:
     def _weigh(self, cells: IndexArray | NDArray[np.int32]) -> None:
         weights = self.counts.weights[cells]
         off = self.off[cells] = self.off[cells] * (weights > 0)
+        if self._is_steep:
+            steep = (np.searchsorted(_STEPS, np.abs(off), side="right") + 1).astype(np.int8)
+            weights = np.where(weights == 1, steep, weights)
         self.fewer[cells] = np.where(off > 0, -weights, weights)
         self.more[cells] = np.where(off < 0, -weights, weights)
 
@@ -276,19 +289,37 @@ class _Search:
             if not len(taken):
                 return
             taken = taken[np.argsort(cost[taken], kind="stable")]
-            crowding = np.zeros(len(taken), dtype=np.bool_)
-            for changed, cells in changes:
-                some = np.flatnonzero(changed[taken])
-                moves = cells[:, taken[some]]
-                for ends, sign in ((moves[:2].T.ravel(), 1), (moves[2:].T.ravel(), -1)):
-                    order = grouped(ends)
-                    ordered = ends[order]
-                    rank = np.arange(len(ends)) - begins_of(ordered)
-                    beyond = (rank >= np.maximum(sign * self.off[ordered], 1)) & (self.counts.weights[ordered] > 0)
-                    crowding[some[order[beyond] // 2]] = True
+            crowding = self._crowding([(changed[taken], cells[:, taken]) for changed, cells in changes], len(taken))
             chosen = taken[~crowding]
             self._make(place, one[chosen], other[chosen])
             one, other = one[taken[crowding]], other[taken[crowding]]
+
+    def _crowding(self, changes: Sequence[tuple[BoolArray, NDArray[np.int32]]], size: int) -> BoolArray:
+        """Return which exchanges crowd a cell: shape (size,). Rows that leave a cell make room for as many that enter it."""
+        some = [np.flatnonzero(changed) for changed, _ in changes]
+        exchanges = np.repeat(np.concatenate(some), 2)
+        ends = [
+            cells[:, moved].reshape(2, 2, -1).swapaxes(1, 2).reshape(2, -1) for (_, cells), moved in zip(changes, some)
+        ]
+        sides = []
+        for sign, left_or_entered in zip((1, -1), np.concatenate(ends, axis=1)):
+            order = grouped(left_or_entered)
+            ordered = left_or_entered[order]
+            sides.append((sign, exchanges[order], ordered, begins_of(ordered)))
+        room = 1 + self._is_steep * self.distance // len(self.off)
+        crowding = np.zeros(size, dtype=np.bool_)
+        for _ in range(_CROWDED):
+            is_made = ~crowding
+            rows = {sign: np.bincount(cells[is_made[who]], minlength=len(self.off)) for sign, who, cells, _ in sides}
+            for sign, who, cells, begins in sides:
+                makes = is_made[who]
+                reached = np.cumsum(makes)
+                rank = reached - reached[begins] + makes[begins]
+                most = self._is_steep * rows[-sign][cells] + np.maximum(sign * self.off[cells], room)
+                crowding[who[makes & (rank > most) & (self.counts.weights[cells] > 0)]] = True
+            if np.array_equal(crowding, ~is_made):
+                break
+        return crowding
 
     def _make(self, place: int, one: IndexArray, other: IndexArray) -> None:
         for t, changed, cells in self._changes(place, one, other):
@@ -329,13 +360,19 @@ class _Search:
     def mend(self, shakes: int, deadline: Deadline) -> bool:
         """Return whether E became 0 before the deadline. shakes: at most."""
         for weights in self._sweeps[-2:]:
-            best, idle = self.distance, 0
+            begin = best = self.distance
+            idle = swept = 0
             while best and idle < _PATIENCE and not deadline.is_over:
                 self.sweep(weights)
                 is_better = 50 * self.distance < 49 * best
-                best, idle = (self.distance, 0) if is_better else (best, idle + 1)
+                best, idle, swept = (self.distance, 0, swept + 1) if is_better else (best, idle + 1, swept + 1)
+                if swept == _PATIENCE and 2 * self.distance > max(begin, 2 * len(self.off)):
+                    self._is_steep = True
+                    self._weigh(np.arange(len(self.off)))
         best, tries, shaken = self.distance, 0, 0
         while best and shaken < shakes and not deadline.is_over:
+            if best > _NEAR and shaken >= _FEW_SHAKES:
+                break
             self.directed()
             tries += 1
             if self.distance < best:

@@ -22,6 +22,7 @@ from models import (
     TooManyCellsError,
     possible_table,
 )
+from models.inference.possible_tables import Bits, _Search
 
 
 def rows_of(collection: Collection, seed: int = 0, seconds: float = 20.0) -> dict[str, np.ndarray] | None:
@@ -100,6 +101,33 @@ def test_where_there_is_no_such_table_none_is_found() -> None:
     domain = flat_domain(a=2, b=2, c=2)
     collection = apart(domain, {"ab": [5, 0, 0, 5], "bc": [5, 0, 0, 5], "ac": [0, 5, 5, 0]})
     assert possible_table(collection) is None
+
+
+def test_a_search_that_stays_far_from_the_counts_ends_after_few_shakes(monkeypatch: pytest.MonkeyPatch) -> None:
+    domain = flat_domain(a=2, b=2, c=2)
+    collection = apart(domain, {"ab": [500, 0, 0, 500], "bc": [500, 0, 0, 500], "ac": [0, 500, 500, 0]})
+    tries, directed = [], _Search.directed
+    monkeypatch.setattr(_Search, "directed", lambda search: tries.append(directed(search)))
+    assert possible_table(collection) is None
+    assert len(tries) < 3_000
+
+
+def test_where_errors_fall_slowly_large_ones_weigh_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("models.inference.possible_tables._PATIENCE", 1)
+    steep, sweep = set(), _Search.sweep
+
+    def followed(search: _Search, weights: Bits) -> None:
+        sweep(search, weights)
+        assert search.distance == np.abs(search.off).sum()
+        steep.add(search._is_steep and int(search.more.max()) > 1)
+
+    monkeypatch.setattr(_Search, "sweep", followed)
+    counts = np.random.default_rng(1).gamma(0.1, 600, (4,) * 4).astype(int)
+    collection = published(filled(flat_domain(a=4, b=4, c=4, d=4), counts), *map("".join, combinations("abcd", 2)))
+    rows = rows_of(collection)
+    assert rows is not None
+    assert has_every_count(collection, rows)
+    assert True in steep
 
 
 def test_impossible_combinations_have_no_rows() -> None:
