@@ -371,13 +371,13 @@ class _Search:
                     self._weigh(np.arange(len(self.off)))
         best, tries, shaken = self.distance, 0, 0
         while best and shaken < shakes and not deadline.is_over:
-            if best > _NEAR and shaken >= _FEW_SHAKES:
-                break
             self.directed()
             tries += 1
             if self.distance < best:
                 best, tries = self.distance, 0
             elif tries > _TRIES:
+                if best > _NEAR and shaken >= _FEW_SHAKES:
+                    break
                 shaken += 1
                 for weights in self._sweeps[-1 - shaken :]:
                     for _ in range(min(shaken, _LONGEST)):
