@@ -44,7 +44,7 @@ from marginals.messages import suggested
 from marginals.tables.intervals import Range, base_numbers, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
-from models.arrays import BoolArray, FloatArray
+from models.arrays import BoolArray, CodeArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
@@ -476,6 +476,11 @@ class Meaning:
         """Values that are no numbers, so that the condition is not decided for them."""
         return np.asarray(self.possibly & ~self.surely & np.isnan(self.shares))
 
+    def below(self, places: CodeArray) -> "Meaning":
+        """Return the meaning for values of a finer level. places: their codes here, shape (size(0),)."""
+        low, high = (np.broadcast_to(end, self.possibly.shape)[places] for end in (self.low, self.high))
+        return Meaning(self.surely[places], self.possibly[places], self.shares[places], low, high)
+
     def __or__(self, other: "Meaning") -> "Meaning":
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         for one, rest in ((self, other), (other, self)):
@@ -500,13 +505,17 @@ class UnjudgedError(_ConditionError):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of an attribute. `of_table`: base values are those of a table, with exact numbers."""
+    """Labels of an attribute. `of_table`: base values are those of a table, with exact numbers.
+
+    end: the level from which on labels are asked for by another name; None for none.
+    """
 
     attribute: str
     hierarchy: Hierarchy
     finest: int = 0
     of_table: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
+    end: int | None = None
 
     def meaning_of(self, text: str) -> Meaning:
         """Meaning of a text among the labels. Raises InputError for an unknown label or an empty range."""
@@ -550,7 +559,8 @@ class Labels:
         return self._under(labels[0] if labels and level is None else text)
 
     def _level_of(self, text: str) -> int | None:
-        levels = (n for n in range(self.hierarchy.height + 1) if self.hierarchy.code(text, n) is not None)
+        named = (*range(self.hierarchy.height)[: self.end], self.hierarchy.height)
+        levels = (n for n in named if self.hierarchy.code(text, n) is not None)
         return min(levels, key=lambda level: (level < self.finest, level), default=None)
 
     def _under(self, text: str) -> BoolArray | None:
@@ -600,7 +610,13 @@ class Labels:
             return NoValueError(
                 self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"
             )
-        published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
+        labels = self.hierarchy.labels[self.finest : self.end]
+        if not labels:
+            name = self.hierarchy.level_names[self.end or 0]
+            return NoValueError(
+                self.attribute, f"no marginal shows single values of {self.attribute!r}; ask for {name!r}"
+            )
+        published = [label for level in labels for label in level if label != SUPPRESSED]
         finest = f"the finest that are published, at level {self.finest}, are"
         names = [*published, *(word for label, word in self.words.items() if label in published)]
         suggestion = suggested(text, list(dict.fromkeys(names)), finest)

@@ -94,8 +94,9 @@ def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
         try:
             of_term = values.meanings(term)
         except NothingInRangeError as error:
-            nothing = np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)
-            of_term = {error.attribute: Meaning.certain(nothing)}
+            attribute, _ = known_place(domain, error.attribute)
+            nothing = np.zeros(domain.hierarchy(attribute).size(0), dtype=np.bool_)
+            of_term = {attribute: Meaning.certain(nothing)}
         except InputError:
             continue
         if not any(inside.cut.any() for inside in of_term.values()):
@@ -106,9 +107,17 @@ def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
 def known_attribute(domain: Domain, attribute: str) -> str:
     """Return the name of an attribute. Raises InputError, with close matches, if there is none."""
     require(attribute, str, "the name of an attribute", 'a text, such as "age"')
+    if attribute in domain.named_levels:
+        of, level = domain.named_levels[attribute]
+        raise InputError(f"{attribute!r} is level {level} of {of!r}; ask for {of!r} here")
     if attribute not in domain.attributes:
         raise InputError(f"there is no attribute {attribute!r}; {suggested(attribute, domain.attributes, 'there are')}")
     return attribute
+
+
+def known_place(domain: Domain, name: str) -> tuple[str, int]:
+    """Return an attribute and a level by the name of either. Raises InputError as `known_attribute`."""
+    return domain.named_levels.get(name) or (known_attribute(domain, name), 0)
 
 
 @dataclass(frozen=True)
@@ -118,9 +127,13 @@ class _PublishedValues:
     _of_table: bool = False
     _words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return (*self._domain.attributes, *self._domain.named_levels)
+
     def parsed(self, text: str) -> Formula:
+        names = self._names
         try:
-            names = self._domain.attributes
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
         except AmbiguousWordError:
             raise
@@ -129,9 +142,9 @@ class _PublishedValues:
             if parts is None or not parts[2]:
                 forms = "NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH"
                 raise InputError(f"a condition is {forms}, not {text!r}") from None
-            if not text.strip().startswith(self._domain.attributes):
+            if not text.strip().startswith(names):
                 known_attribute(self._domain, parts[1])
-            if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
+            if parts[1] in names and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
                 raise no_range(parts[1], parts[2] + parts[3]) from None
             raise
 
@@ -147,22 +160,29 @@ class _PublishedValues:
                 return _all_of([self.meanings(term) for term in terms])
             case Disjunction(terms=terms):
                 choices = [self.meanings(term) for term in terms]
-                names = columns_of(formula)
-                if len(names) > 1 or any(len(choice) != 1 for choice in choices):
+                if len(names := self._attributes_of(formula)) > 1:
                     raise _of_several("or", names)
-                return self._any_value(names[0], (choice[names[0]] for choice in choices))
+                return {name: reduce(or_, (choice[name] for choice in choices)) for name in names}
             case Negation(term=term):
                 return self._not(term)
 
-    def _labels(self, attribute: str) -> Labels:
-        name = known_attribute(self._domain, attribute)
-        words = self._words.get(name, {})
-        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
+    def _attributes_of(self, formula: Formula) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(known_place(self._domain, name)[0] for name in columns_of(formula)))
 
-    def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        choices, attribute = list(chosen), known_attribute(self._domain, attribute)
-        nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
-        return {attribute: reduce(or_, choices) if choices else Meaning.certain(nothing)}
+    def _labels(self, name: str) -> Labels:
+        attribute, level = known_place(self._domain, name)
+        hierarchy, finest = self._domain.hierarchy(attribute), max(self._finest[attribute] - level, 0)
+        if level:
+            hierarchy = hierarchy.over_levels(range(level, hierarchy.height), range(hierarchy.size(level)))
+        end = next((n for n, other in enumerate(hierarchy.level_names) if other not in ("", name)), None)
+        return Labels(name, hierarchy, finest, self._of_table, self._words.get(attribute, {}), end)
+
+    def _any_value(self, name: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
+        choices, (attribute, level) = list(chosen), known_place(self._domain, name)
+        hierarchy = self._domain.hierarchy(attribute)
+        nothing = np.zeros(hierarchy.size(level), dtype=np.bool_)
+        meaning = reduce(or_, choices) if choices else Meaning.certain(nothing)
+        return {attribute: meaning.below(hierarchy.lift(0, level)) if level else meaning}
 
     def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -172,7 +192,7 @@ class _PublishedValues:
             raise InputError("a condition compares an attribute with a value")
         labels = self._labels(left.name)
         if isinstance(right, Column):
-            if right.name in self._domain.attributes:
+            if right.name in self._names:
                 raise InputError(
                     f"a query cannot compare {left.name!r} with {right.name!r}: the release says of each by itself which "
                     "values occur; name the values of each"
@@ -184,10 +204,10 @@ class _PublishedValues:
                 f"quotes, {left.name} {sign} {right.name!r}"
             )
         if sign == "==":
-            return {left.name: self._equal(left.name, right)}
+            return self._any_value(left.name, [self._equal(left.name, right)])
         if isinstance(right, str):
             raise no_range(left.name, sign + right)
-        return {left.name: labels.meaning_of(sign + _digits(right))}
+        return self._any_value(left.name, [labels.meaning_of(sign + _digits(right))])
 
     def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
@@ -203,7 +223,7 @@ class _PublishedValues:
                 return self.meanings(inner)
             case Disjunction(terms=terms):
                 return _all_of([self._not(term) for term in terms])
-        names = columns_of(term)
+        names = self._attributes_of(term)
         if len(names) > 1:
             if isinstance(term, Inequality):
                 self.meanings(term)  # says what is wrong with it

@@ -1,8 +1,8 @@
 """The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,7 +14,7 @@ from checks.requirements import Requirements, diversities_by_attribute
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
-from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, one_of, setting
+from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, is_whole, one_of, setting
 from marginals.named_rules import COUNTS, NamedRule, rules_of
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
@@ -25,6 +25,7 @@ from models.installed import name_of
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, additive
 from models.search.selection import STRATEGIES
+from models.tables.hierarchy import Domain
 
 _NO_PROOF = (
     "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
@@ -200,6 +201,32 @@ class Policy(Settings):
     def named_rules(self) -> tuple[NamedRule, ...]:
         """The named rules that the release must keep."""
         return rules_of(self.rules)
+
+    def of_attributes(self, domain: Domain) -> "Policy":
+        """Return the policy with attributes in place of names of their levels."""
+        places = domain.named_levels
+        if not places:
+            return self
+
+        def attributes(names: Iterable[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(places.get(name, (name, 0))[0] for name in names))
+
+        def margin(levels: Mapping[str, int]) -> Mapping[str, int]:
+            result = {places.get(name, (name, 0))[0]: level for name, level in levels.items()}
+            if len(result) < len(levels):
+                raise InputError("a margin names an attribute twice, once by the name of one of its levels")
+            steps = {of: step for name, (of, step) in places.items() if name in levels}
+            return {of: level + steps.get(of, 0) if is_whole(level) else level for of, level in result.items()}
+
+        further = self.further_tables
+        return replace(
+            self,
+            base=self.base if isinstance(self.base, str) else margin(self.base),
+            must_publish=[*map(margin, self.must_publish)],
+            must_not_publish=[*map(margin, self.must_not_publish)],
+            wanted=[replace(analysis, attributes=attributes(analysis.attributes)) for analysis in self.analyses],
+            further_tables=further if isinstance(further, str | int) else [*map(attributes, further)],
+        )
 
     @property
     def analyses(self) -> tuple[Wanted, ...]:

@@ -176,7 +176,7 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
     k: with which fitted ladders begin; one with values that no row has is fitted again. Intervals, dates and prefixes take
     values of their kind.
     """
-    domain, hierarchies = rows.domain, dict(rows.domain.items())
+    domain, hierarchies, source = rows.domain, dict(rows.domain.items()), source.with_levels()
     for name, hierarchy in hierarchies.items():
         attribute = source.attributes[name]
         if attribute.hierarchy is None and name not in source.ladders:

@@ -14,7 +14,19 @@ import numpy as np
 
 from marginals.arguments import elements_of
 from marginals.errors import InputError
-from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, is_text, is_whole, one_of, setting
+from marginals.keys import (
+    FLAG,
+    Key,
+    Settings,
+    are,
+    check_settings,
+    is_finite,
+    is_text,
+    is_whole,
+    keys_of,
+    one_of,
+    setting,
+)
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.scales import in_order, known_order
@@ -74,6 +86,9 @@ WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} character
 
 
 _MOST = f"at most {MAX_LEVELS:,} levels"
+
+_OF_LEVELS = ("role", "marks", "level_of")
+"""Keys of a column that is a level of another one."""
 
 
 def is_percent(value: object) -> bool:
@@ -177,6 +192,7 @@ class Attribute(Settings):
         ),
     )
     confirmed: bool = setting(False, FLAG)
+    level_of: str = setting("", Key(is_text, "name another column"))
 
     if TYPE_CHECKING:  # lists, and texts for roles, are taken too
 
@@ -224,6 +240,8 @@ class Attribute(Settings):
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
         ways = (has_hierarchy, self.intervals, self.prefixes, self.dates)
+        plain = {} if not self.level_of else keys_of(Attribute)
+        others = [key for key in plain if key not in _OF_LEVELS and getattr(self, key) != plain[key].default]
         refused = {
             f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out": (
                 self.hierarchy is not None and not self.hierarchy.height
@@ -242,6 +260,10 @@ class Attribute(Settings):
             "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
                 (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
+            "level_of is a rule that everybody knows, so no sensitive column has one: leave it out, or give the column "
+            "another role": self.level_of and self.role is Role.SENSITIVE,
+            f"level_of makes this column a level of {self.level_of!r}, whose section describes both; leave out "
+            f"{', '.join(others)} here": bool(others),
             f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (
                 SUPPRESSED in self.at_most and not self.harm.harmless
             ),

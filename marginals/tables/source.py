@@ -29,6 +29,7 @@ from marginals.keys import (
     setting,
 )
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
+from marginals.tables.column_levels import check_levels, hierarchy_of_columns
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -476,6 +477,7 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
+        check_levels(self.used)
         confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -553,10 +555,40 @@ class TableSource:
         never the value.
         """
         require_whole_number(k, "k", 1)
-        table = self._whole_table(k)
-        pairs = confirmed_pairs(self.impossible, self.attributes)
+        described = self.with_levels()
+        table = described._whole_table(k)
+        pairs = confirmed_pairs(described.impossible, described.attributes)
         check_pairs(table, pairs)
         return replace(table, impossible=pairs)
+
+    def with_levels(self) -> "TableSource":
+        """Return the source with columns that are levels of others as levels of their hierarchies.
+
+        It reads the rule from all rows, whether they count or not. Raises InputError where rows contradict it.
+        """
+        levels = {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
+        if not levels:
+            return self
+        attributes = {name: attribute for name, attribute in self.attributes.items() if name not in levels}
+        opened = self._checked()
+        for base in dict.fromkeys(levels.values()):
+            names = [base, *(name for name, of in levels.items() if of == base)]
+            with engine_refusals(opened.name):
+                rows = opened.distinct_rows(names)
+            columns = {name: self._base_values(opened, name, rows) for name in names}
+            hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
+            attributes[base] = replace(attributes[base], hierarchy=hierarchy)
+        pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
+        return replace(self, attributes=attributes, impossible=pairs)
+
+    def _base_values(self, opened: Source, name: str, rows: DistinctRows) -> list[str | None]:
+        attribute = replace(self.attributes[name], missing="drop")
+        rows = DistinctRows({name: rows.values[name]}, {name: rows.codes[name]}, rows.counts)
+        reading = Reading(opened, {name: attribute}, frozenset(self.missing), False, self.decimal)
+        domain, codes, present, _ = reading.grouping(_occurring(rows)).coded(rows)
+        values = np.full(len(rows), None, dtype=object)
+        values[present] = np.array(domain.hierarchy(name).labels[0], dtype=object)[codes[name]]
+        return cast("list[str | None]", values.tolist())
 
     def _whole_table(self, k: int) -> Table:
         opened = self._checked()
@@ -615,6 +647,8 @@ class TableSource:
 
         Raises InputError as `table`, for a frame that is not in memory, and where missing values are to be counted.
         """
+        if (described := self.with_levels()) is not self:
+            return described.rows(k)
         self._require_rows()
         opened = self._checked()
         if not isinstance(opened, PandasFrame):

@@ -1,0 +1,91 @@
+"""Columns that are levels of another one, by a rule that everybody knows, as the age group is of the age.
+
+Before a table is counted, the rule is read from its rows and becomes the hierarchy of the other column, as if a file
+declared it. The column itself remains as the name of a level. Both columns are quasi-identifiers (design 4.25).
+"""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from marginals.errors import InputError
+from marginals.messages import LONGEST_WORDS, is_words
+from marginals.tables.attribute import Attribute, Role
+from marginals.tables.intervals import are_names, interval, intervals, labels_of_several
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+_OWN_LEVELS = ("hierarchy", "intervals", "prefixes", "dates", "order")
+
+
+def check_levels(attributes: Mapping[str, Attribute]) -> None:
+    """Raise InputError for a column that cannot be a level of the one that it names. attributes: those that are used."""
+    for name, attribute in attributes.items():
+        if not (of := attribute.level_of):
+            continue
+        base = attributes.get(of)
+        if base is None or base.role is not Role.QUASI_IDENTIFIER or base.level_of:
+            raise InputError(
+                f"level_of of {name!r} names {of!r}; it must name a quasi-identifier that is no level of another column"
+            )
+        taken = [key for key in _OWN_LEVELS if getattr(base, key)] + ["ladder"] * base.is_fitted
+        if taken:
+            raise InputError(f"the levels of {of!r} are columns such as {name!r}; leave out its {', '.join(taken)}")
+        if not name or not is_words(name):
+            raise InputError(f"the name of a level must be one line of at most {LONGEST_WORDS} characters")
+
+
+def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], *, has_names: bool) -> Hierarchy:
+    """Return the hierarchy of the first column, of which the others are levels. columns: value of each row, or None.
+
+    A row that lacks one of two values says nothing of these. Raises InputError, which names no value, if rows
+    contradict each other, or say nothing of a value.
+    """
+    base, *others = columns
+    above = {name: _rule(source, base, name, columns) for name in others}
+    levels = sorted(others, key=lambda name: -len({*above[name].values()}))
+    values = sorted(above[levels[0]], key=_place)
+    paths = {base: values, **{name: [above[name][value] for value in values] for name in levels}}
+    labels, parents = [tuple(values)], list[tuple[int, ...]]()
+    for fine, coarse in pairwise(paths):
+        rule = _rule(source, fine, coarse, paths)
+        # By each label alone, so that the order of a level depends on no value below it.
+        labels.append(tuple(sorted({*rule.values()}, key=_place)))
+        codes = {label: code for code, label in enumerate(labels[-1])}
+        parents.append(tuple(codes[rule[label]] for label in labels[-2]))
+        if len(codes) == len(rule):
+            raise InputError(
+                f"{fine!r} and {coarse!r} of {source} say the same, and one of the two columns says it all. Give the other "
+                'the role "ignored", and write its words as values of the one that stays'
+            )
+    hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels))
+    is_misleading = any(intervals(values)) and are_names(hierarchy) and not are_names(Hierarchy.flat(values))
+    if is_misleading and not has_names:
+        raise InputError(
+            f"labels of {' or '.join(map(repr, levels))} in {source} look like numbers that do not hold those of {base!r}. "
+            f'Write them as ranges or words, or label_form = "names" for {base!r} if its values are plain names'
+        )
+    if any(labels_of_several(hierarchy)):
+        raise InputError(
+            f"a label of {', '.join(map(repr, columns))} in {source} stands for other values in another of these columns; "
+            "give one of the two another name"
+        )
+    return hierarchy
+
+
+def _rule(source: str, fine: str, coarse: str, columns: Mapping[str, Sequence[str | None]]) -> dict[str, str]:
+    pairs = {(one, other) for one, other in zip(columns[fine], columns[coarse]) if one is not None}
+    rule = {one: other for one, other in pairs if other is not None}
+    several = sum(other is not None for _, other in pairs) - len(rule)
+    silent = len({one for one, _ in pairs}) - len(rule)
+    if not several and not silent:
+        return rule
+    problem = "have several" if several else "have none in any row"
+    raise InputError(
+        f"{coarse!r} of {source} does not follow from {fine!r}: values of {fine!r} {problem}. Mend the rows, or leave out "
+        "level_of"
+    )
+
+
+def _place(label: str) -> tuple[bool, Decimal, str]:
+    numbers = interval(label)
+    return (True, Decimal(0), label) if numbers is None else (False, numbers.low, label)

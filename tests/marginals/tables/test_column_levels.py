@@ -1,0 +1,313 @@
+"""Columns that are levels of another one by a public rule: the release is that of a declared hierarchy, by both names."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from marginals import Attribute, InputError, Part, Policy, open_release, publish, read_table
+from marginals.errors import BundleError
+from models import Hierarchy
+
+QUASI = "quasi-identifier"
+AGES = {"age": Attribute(QUASI), "band": Attribute(QUASI, level_of="age"), "half": Attribute(QUASI, level_of="age")}
+USED = {**AGES, "ill": Attribute(QUASI)}
+
+
+def people(seed: int = 0) -> pd.DataFrame:
+    """Return 800 people whose age says their band, and half of life."""
+    rng = np.random.default_rng(seed)
+    age = rng.integers(10, 50, 800)
+    frame = pd.DataFrame({"age": age, "band": [f"{a // 10 * 10}-{a // 10 * 10 + 9}" for a in age]})
+    return frame.assign(
+        half=np.where(age < 30, "early", "late"), ill=np.where(rng.random(800) < 0.3 + age / 150, "y", "n")
+    )
+
+
+def policy(k: int = 5, **settings: object) -> Policy:
+    return Policy(k_link=k, diversity="none", **settings)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """Return the files of a bundle that hold tables and hierarchies."""
+    return {file.name: file.read_bytes() for file in folder.rglob("*.csv")}
+
+
+@pytest.mark.parametrize("k", [5, 50])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_release_is_that_of_the_declared_hierarchy(k: int, seed: int, tmp_path: Path) -> None:
+    frame = people(seed).assign(sex=lambda rows: np.where(rows.index % 7 > rows.age / 10, "f", "m"))
+    rows = sorted({(str(a), band, half, "*") for a, band, half in zip(frame.age, frame.band, frame.half)})
+    declared = {"age": Attribute(QUASI, hierarchy=Hierarchy.from_rows(rows)), "ill": Attribute(QUASI)}
+    shown = {"must_publish": [{"age": 1, "ill": 0}, {"age": 2, "sex": 0}], "must_not_publish": [{"age": 1, "sex": 0}]}
+    for number, settings in enumerate(({}, shown)):
+        for name, attributes in (("columns", USED), ("file", declared)):
+            table = read_table(frame, {**attributes, "sex": Attribute(QUASI)}, k=k)
+            publish(table, policy(k, **settings)).write(tmp_path / f"{name}{number}")
+    # A named level that no table shows is listed, too, so that conditions on it can be answered.
+    one, other = files(tmp_path / "columns0"), files(tmp_path / "file0")
+    assert one.pop("age.csv").startswith(other.pop("age.csv")[:6])
+    assert one == other
+    assert files(tmp_path / "columns1") == files(tmp_path / "file1")
+    described = json.loads((tmp_path / "columns1" / "datapackage.json").read_text())
+    other = json.loads((tmp_path / "file1" / "datapackage.json").read_text())
+    assert list(described["release"]["attributes"]["age"].pop("levels")) == ["band", "half"]
+    assert {**described["release"], "report": 0} == {**other["release"], "report": 0}
+    assert described["resources"] == other["resources"]
+
+
+@pytest.mark.parametrize("k", [5, 50])
+@pytest.mark.parametrize("seed", range(3))
+def test_conditions_by_both_names_count_the_rows(k: int, seed: int, tmp_path: Path) -> None:
+    frame = people(seed)
+    publish(read_table(frame, USED, k=k), policy(k, must_publish=[{"band": 0, "ill": 0}])).write(tmp_path / "release")
+    release = open_release(tmp_path / "release")
+    for name in ("band", "half"):
+        for label in frame[name].unique():
+            assert release.count(f"{name}={label}").value == (frame[name] == label).sum()
+            both = ((frame[name] == label) & (frame.ill == "y")).sum()
+            assert release.count({name: label, "ill": "y"}).value == both
+            assert release.count(f"not {name} = '{label}' and ill=y").value == (frame.ill == "y").sum() - both
+    assert release.count("age=20-29").value == (frame.band == "20-29").sum()
+    assert release.count("band >= 20").value == release.count("age >= 20").value == (frame.age >= 20).sum()
+    assert release.count("half=early or band=40-49").value == ((frame.age < 30) | (frame.age >= 40)).sum()
+    assert release.count("band in 10-19|20-29 and half=early").value == (frame.age < 30).sum()
+    assert release.table("band", "ill").value.to_dict() == frame.groupby(["band", "ill"]).size().to_dict()
+    by_level = release.table({"half": 0, "ill": 0}).value.to_dict()
+    assert by_level == frame.groupby(["half", "ill"]).size().to_dict()
+    assert release.supports("band", "ill")
+    one = release.count("age=25")
+    assert one.lower <= (frame.age == 25).sum() <= one.upper
+    assert (one.lower < one.upper) == (k == 50)
+
+
+def test_a_base_name_takes_no_label_of_a_level() -> None:
+    frame = people().assign(half=lambda rows: rows.half.str.upper())
+    release = publish(read_table(frame, USED, k=5), policy(must_not_publish=[{"age": 0}, {"band": 0}])).release
+    assert release.domain.hierarchy("age").labels[0] == ("EARLY", "LATE")
+    assert release.count("half=LATE").value == (frame.half == "LATE").sum()
+    for asked in ("age=LATE", "age in EARLY|LATE", {"age": "LATE"}, "age=25", "age = 'LATE'"):
+        with pytest.raises(InputError, match="no marginal shows single values of 'age'; ask for 'half'"):
+            release.count(asked)
+    with pytest.raises(InputError):
+        release.count("half=25")
+
+
+def test_a_declared_hierarchy_names_no_other_values_by_a_number_of_its_own() -> None:
+    decades = Hierarchy.from_rows([(str(age), str(age // 10 * 10), "*") for age in range(10, 50)])
+    with pytest.raises(InputError, match="'10' at two levels for different values"):
+        Attribute(QUASI, hierarchy=decades)
+    assert Attribute(QUASI, hierarchy=decades, label_form="names").has_names
+    same = Hierarchy.from_rows([("1", "1", "*"), ("2", "2 and 3", "*"), ("3", "2 and 3", "*")])
+    assert Attribute(QUASI, hierarchy=same).hierarchy == same
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"must_publish": [{"band": 0, "ill": 0}]},
+        {"must_not_publish": [{"band": 0}]},
+        {"base": {"band": 0, "ill": 0}},
+        {"base": {"half": 0, "ill": 0}, "strategy": "forward"},
+        {"wanted": [{"attributes": ["band", "ill"]}]},
+        {"further_tables": [["band", "ill"]], "max_sensitive_margins": 1},
+    ],
+)
+def test_settings_by_the_name_of_a_level_are_those_by_its_number(settings: dict[str, object]) -> None:
+    places = {"band": ("age", 1), "half": ("age", 2)}
+
+    def numbered(value: object) -> object:
+        if isinstance(value, dict) and "attributes" not in value:
+            return {places.get(n, (n, 0))[0]: level + places.get(n, (n, 0))[1] for n, level in value.items()}
+        if isinstance(value, dict):
+            return {key: numbered(part) for key, part in value.items()}
+        if isinstance(value, list):
+            return [numbered(part) for part in value]
+        return places.get(value, (value, 0))[0] if isinstance(value, str) else value
+
+    table = read_table(people(), USED, k=5)
+    by_name = publish(table, policy(**settings)).release
+    by_number = publish(table, policy(**{key: numbered(value) for key, value in settings.items()})).release
+    assert by_name.published.everything.margins == by_number.published.everything.margins
+
+
+def test_a_margin_that_names_one_column_twice_is_refused() -> None:
+    with pytest.raises(InputError, match="names an attribute twice"):
+        publish(read_table(people(), USED, k=5), policy(must_publish=[{"age": 1, "band": 0}]))
+    release = publish(read_table(people(), USED, k=5), policy()).release
+    for names in (["age", "band"], {"age": 2, "half": 0}):
+        with pytest.raises(InputError, match="named twice"):
+            release.table(names)
+    for ask in (release.mean, release.total, release.quantile):
+        with pytest.raises(InputError, match=r"'band' is level \d of 'age'; ask for 'age'"):
+            ask("band")
+
+
+@pytest.mark.parametrize(
+    ("where", "bands"),
+    [
+        ("band = 20-29", ["20-29"]),
+        ("half=early", ["10-19", "20-29"]),
+        ("band in 10-19|40-49", ["10-19", "40-49"]),
+        ("age = 20-29", ["20-29"]),
+    ],
+)
+@pytest.mark.parametrize("k", [5, 50])
+def test_a_part_is_told_by_either_name(where: str, bands: list[str], k: int, tmp_path: Path) -> None:
+    frame = people()
+    part = publish(read_table(frame, USED, k=k, where=Part(where)), policy(k))
+    release = open_release(part.write(tmp_path / "release").release.path)
+    assert release.count().value == frame.band.isin(bands).sum()
+    assert release.verify().ok
+    for band in bands:
+        assert release.count(f"band={band}").lower == (frame.band == band).sum()
+
+
+def test_impossible_pairs_know_both_names() -> None:
+    frame = people()
+    frame.loc[frame.band == "10-19", "ill"] = "n"
+    tables = [
+        read_table(frame, USED, k=5, impossible=[{name: ["10-19"], "ill": ["y"], "confirmed": True}])
+        for name in ("band", "age")
+    ]
+    assert tables[0].impossible == tables[1].impossible
+    with pytest.raises(InputError, match="names 1 columns, not two"):
+        read_table(frame, USED, k=5, impossible=[{"band": ["10-19"], "age": ["40"], "confirmed": True}])
+
+
+@pytest.mark.parametrize("column", ["band", "half"])
+def test_rows_that_contradict_the_rule_are_refused_without_their_values(column: str) -> None:
+    frame = people()
+    frame.loc[frame.index[frame.age == 33][0], column] = "elsewhere"
+    with pytest.raises(InputError, match=f"'{column}' of the table does not follow from 'age'") as refused:
+        read_table(frame, USED)
+    assert "elsewhere" not in str(refused.value)
+    assert "33" not in str(refused.value)
+
+
+def test_a_rule_that_rows_tell_only_together_is_refused_if_it_contradicts_itself() -> None:
+    rows = [("20", "a", ""), ("20", "", "x"), ("21", "a", "y"), ("21", "a", "y"), ("22", "b", "x"), ("23", "c", "x")]
+    with pytest.raises(InputError, match="'half' of the table does not follow from 'band'"):
+        read_table(pd.DataFrame(rows, columns=["age", "band", "half"]), AGES)
+
+
+def test_missing_values_follow_the_rule_of_the_base() -> None:
+    frame = people().astype(str)
+    gone = frame.index[:50]
+    frame.loc[gone, "age"] = ""
+    frame.loc[gone[:25], "band"] = ""
+    frame.loc[frame.index[frame.age == "33"][1:], "band"] = ""
+    table = read_table(frame, USED)
+    assert (table.rows, table.missing) == (750, 50)
+    counting = {**USED, "age": Attribute(QUASI, missing="as a value")}
+    table = read_table(frame, counting, k=5)
+    assert (table.rows, table.missing) == (800, 0)
+    release = publish(table, policy()).release
+    assert release.count("band=missing").value == release.count("age=missing").value == 50
+    thirties = (people().age // 10 == 3).to_numpy() & (frame.age != "").to_numpy()
+    assert release.count("band=30-39").value == thirties.sum()
+
+
+def test_a_value_that_no_row_maps_is_refused() -> None:
+    frame = people().astype(str)
+    frame.loc[frame.age == "33", "band"] = ""
+    with pytest.raises(InputError, match="values of 'age' have none in any row"):
+        read_table(frame, USED)
+
+
+def test_spellings_are_one_value_before_the_rule_is_read() -> None:
+    frame = people().astype(str)
+    frame.loc[frame.index[frame.age == "33"][:3], "age"] = ["33.0", " 33", "33.00"]
+    frame.loc[frame.index[frame.half == "late"][:2], "half"] = [" late", "late "]
+    plain, spelled = read_table(people(), USED, k=5), read_table(frame, USED, k=5)
+    assert spelled.domain == plain.domain
+    assert all(map(np.array_equal, spelled.counts.codes, plain.counts.codes))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"band": Attribute(QUASI, level_of="agee")}, "must name a quasi-identifier"),
+        ({"band": Attribute(QUASI, level_of="band")}, "no level of another column"),
+        ({"half": Attribute(QUASI, level_of="band")}, "no level of another column"),
+        ({"age": Attribute("sensitive")}, "must name a quasi-identifier"),
+        ({"age": Attribute("ignored")}, "must name a quasi-identifier"),
+        ({"age": Attribute(QUASI, intervals=[10])}, "leave out its intervals"),
+        ({"age": Attribute(QUASI, ladder="fitted")}, "leave out its ladder"),
+        ({"age": Attribute(QUASI, order=["10"])}, "leave out its order"),
+    ],
+)
+def test_a_base_without_place_for_levels_is_refused(changed: dict[str, Attribute], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        read_table(people(), {**USED, **changed})
+
+
+@pytest.mark.parametrize(
+    ("role", "settings", "words"),
+    [
+        ("sensitive", {}, "no sensitive column has one"),
+        (QUASI, {"ladder": "fitted"}, "leave out ladder here"),
+        (QUASI, {"values": {"10-19": "teens"}}, "whose section describes both; leave out values here"),
+        (QUASI, {"description": "ten years", "missing": "as a value"}, "leave out missing, description here"),
+    ],
+)
+def test_a_level_has_no_settings_of_its_own(role: str, settings: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Attribute(role, level_of="age", **settings)
+
+
+def test_columns_that_say_the_same_are_refused() -> None:
+    frame = people().assign(band=lambda rows: "age " + rows.age.astype(str))
+    with pytest.raises(InputError, match='one of the two columns says it all. Give the other the role "ignored"'):
+        read_table(frame, USED)
+
+
+@pytest.mark.parametrize("of", [lambda age: age // 10, lambda age: age // 10 * 10])
+def test_numbers_that_do_not_hold_the_ages_are_no_labels(of: object) -> None:
+    frame = people()
+    frame["band"] = of(frame.age)
+    with pytest.raises(InputError, match="look like numbers that do not hold those of 'age'"):
+        read_table(frame, USED)
+
+
+def test_a_label_of_two_meanings_is_refused() -> None:
+    frame = people().astype(str)
+    frame["half"] = frame.half.replace("early", "10-19")
+    named = {**USED, "age": Attribute(QUASI, label_form="names")}
+    with pytest.raises(InputError, match="stands for other values in another of these columns") as refused:
+        read_table(frame, named)
+    assert "10-19" not in str(refused.value)
+
+
+def test_the_order_of_a_level_depends_on_no_value_below_it() -> None:
+    """A rare town that comes first would put its region first."""
+    rows = [("aa", "west")] + [("b", "east")] * 20 + [("c", "west")] * 20
+    frame = pd.DataFrame(rows, columns=["town", "region"])
+    attributes = {"town": Attribute(QUASI), "region": Attribute(QUASI, level_of="town")}
+    release = publish(read_table(frame, attributes, k=5), policy()).release
+    assert release.domain.hierarchy("town").labels == (("east", "west"), ("*",))
+    assert release.published.everything.domain.hierarchy("town").level_names[0] == "region"
+
+
+@pytest.mark.parametrize(
+    ("levels", "words"),
+    [
+        ({"ill": 0}, "as another level or attribute is named"),
+        ({"band": 9}, "must number levels"),
+        ({"band": "0"}, "must number levels"),
+        ({"band": 0, "half": 0}, "must number levels"),
+        ({"a\nb": 0}, "number levels by names"),
+        ({"a" * 201: 0}, "number levels by names"),
+        ({"": 0}, "number levels by names"),
+    ],
+)
+def test_damaged_names_of_levels_are_refused(levels: dict[str, object], words: str, tmp_path: Path) -> None:
+    publish(read_table(people(), USED, k=60), policy(60)).write(tmp_path / "release")
+    descriptor = tmp_path / "release" / "datapackage.json"
+    content = json.loads(descriptor.read_text())
+    content["release"]["attributes"]["age"]["levels"] = levels
+    descriptor.write_text(json.dumps(content))
+    with pytest.raises(BundleError, match=words):
+        open_release(tmp_path / "release")
