@@ -14,19 +14,7 @@ import numpy as np
 
 from marginals.arguments import elements_of
 from marginals.errors import InputError
-from marginals.keys import (
-    FLAG,
-    Key,
-    Settings,
-    are,
-    check_settings,
-    is_finite,
-    is_text,
-    is_whole,
-    keys_of,
-    one_of,
-    setting,
-)
+from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.intervals import are_names, check_intervals
 from marginals.tables.scales import in_order, known_order
@@ -86,9 +74,6 @@ WORDS = Key(is_words, f"be one line of text of at most {LONGEST_WORDS} character
 
 
 _MOST = f"at most {MAX_LEVELS:,} levels"
-
-_OF_LEVELS = ("role", "marks", "level_of")
-"""Keys of a column that is a level of another one."""
 
 
 def is_percent(value: object) -> bool:
@@ -240,8 +225,8 @@ class Attribute(Settings):
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
         ways = (has_hierarchy, self.intervals, self.prefixes, self.dates)
-        plain = {} if not self.level_of else keys_of(Attribute)
-        others = [key for key in plain if key not in _OF_LEVELS and getattr(self, key) != plain[key].default]
+        plain = vars(Attribute(self.role)) if self.level_of else {}
+        others = [key for key in plain if key not in ("marks", "level_of") and getattr(self, key) != plain[key]]
         refused = {
             f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out": (
                 self.hierarchy is not None and not self.hierarchy.height
