@@ -44,7 +44,7 @@ from marginals.messages import suggested
 from marginals.tables.intervals import Range, base_numbers, interval, names_missing
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
-from models.arrays import BoolArray, CodeArray, FloatArray
+from models.arrays import BoolArray, FloatArray
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
@@ -476,11 +476,6 @@ class Meaning:
         """Values that are no numbers, so that the condition is not decided for them."""
         return np.asarray(self.possibly & ~self.surely & np.isnan(self.shares))
 
-    def below(self, places: CodeArray) -> "Meaning":
-        """Return the meaning for values of a finer level. places: their codes here, shape (size(0),)."""
-        low, high = (np.broadcast_to(end, self.possibly.shape)[places] for end in (self.low, self.high))
-        return Meaning(self.surely[places], self.possibly[places], self.shares[places], low, high)
-
     def __or__(self, other: "Meaning") -> "Meaning":
         low, high = np.minimum(self.low, other.low), np.maximum(self.high, other.high)
         for one, rest in ((self, other), (other, self)):
@@ -505,10 +500,7 @@ class UnjudgedError(_ConditionError):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of an attribute. `of_table`: base values are those of a table, with exact numbers.
-
-    end: the level from which on labels are asked for by another name; None for none.
-    """
+    """Labels below the level `end`, if given, which has another name. of_table: base values have exact numbers."""
 
     attribute: str
     hierarchy: Hierarchy
@@ -610,12 +602,9 @@ class Labels:
             return NoValueError(
                 self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"
             )
-        labels = self.hierarchy.labels[self.finest : self.end]
-        if not labels:
-            name = self.hierarchy.level_names[self.end or 0]
-            return NoValueError(
-                self.attribute, f"no marginal shows single values of {self.attribute!r}; ask for {name!r}"
-            )
+        if not (labels := self.hierarchy.labels[self.finest : self.end]):
+            other = self.hierarchy.level_names[self.end or 0]
+            return NoValueError(self.attribute, f"no marginal shows values of {self.attribute!r}; ask for {other!r}")
         published = [label for level in labels for label in level if label != SUPPRESSED]
         finest = f"the finest that are published, at level {self.finest}, are"
         names = [*published, *(word for label, word in self.words.items() if label in published)]

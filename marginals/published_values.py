@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from checks.changes import Meet, Narrowing
-from marginals.arguments import require
+from marginals.arguments import require, require_whole_number
 from marginals.conditions import (
     AmbiguousWordError,
     Choice,
@@ -105,19 +105,31 @@ def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
 
 
 def known_attribute(domain: Domain, attribute: str) -> str:
-    """Return the name of an attribute. Raises InputError, with close matches, if there is none."""
-    require(attribute, str, "the name of an attribute", 'a text, such as "age"')
-    if attribute in domain.named_levels:
-        of, level = domain.named_levels[attribute]
-        raise InputError(f"{attribute!r} is level {level} of {of!r}; ask for {of!r} here")
-    if attribute not in domain.attributes:
-        raise InputError(f"there is no attribute {attribute!r}; {suggested(attribute, domain.attributes, 'there are')}")
+    """Return the name of an attribute. Raises InputError for another one, as `known_place`."""
+    of, _ = known_place(domain, attribute)
+    if of != attribute:
+        raise InputError(f"{attribute!r} is a level; ask for {of!r}")
     return attribute
 
 
 def known_place(domain: Domain, name: str) -> tuple[str, int]:
-    """Return an attribute and a level by the name of either. Raises InputError as `known_attribute`."""
-    return domain.named_levels.get(name) or (known_attribute(domain, name), 0)
+    """Return an attribute and a level by the name of either. Raises InputError, with close matches, if there is none."""
+    require(name, str, "the name of an attribute", 'a text, such as "age"')
+    if name not in domain.named_places:
+        raise InputError(f"there is no attribute {name!r}; {suggested(name, [*domain.named_places], 'there are')}")
+    return domain.named_places[name]
+
+
+def levels_by_attribute(domain: Domain, levels: Mapping[str, int]) -> dict[str, int]:
+    """Return levels by attribute, where names of levels count from their own. Raises InputError for one named twice."""
+    result: dict[str, int] = {}
+    for name, level in levels.items():
+        attribute, own = known_place(domain, name)
+        require_whole_number(level, f"the level of {name!r}", 0, domain.hierarchy(attribute).height - own)
+        if attribute in result:
+            raise InputError("an attribute is named twice")
+        result[attribute] = own + int(level)
+    return result
 
 
 @dataclass(frozen=True)
@@ -127,12 +139,8 @@ class _PublishedValues:
     _of_table: bool = False
     _words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return (*self._domain.attributes, *self._domain.named_levels)
-
     def parsed(self, text: str) -> Formula:
-        names = self._names
+        names = tuple(self._domain.named_places)
         try:
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
         except AmbiguousWordError:
@@ -181,8 +189,12 @@ class _PublishedValues:
         choices, (attribute, level) = list(chosen), known_place(self._domain, name)
         hierarchy = self._domain.hierarchy(attribute)
         nothing = np.zeros(hierarchy.size(level), dtype=np.bool_)
-        meaning = reduce(or_, choices) if choices else Meaning.certain(nothing)
-        return {attribute: meaning.below(hierarchy.lift(0, level)) if level else meaning}
+        meaning, places = reduce(or_, choices) if choices else Meaning.certain(nothing), hierarchy.lift(0, level)
+        if name == attribute:
+            return {name: meaning}
+        if meaning.cut.any():
+            raise InputError(f"the range cuts through a value of {name!r}: name its values, or ask for {attribute!r}")
+        return {attribute: Meaning(meaning.surely[places], meaning.possibly[places], meaning.shares[places])}
 
     def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -192,7 +204,7 @@ class _PublishedValues:
             raise InputError("a condition compares an attribute with a value")
         labels = self._labels(left.name)
         if isinstance(right, Column):
-            if right.name in self._names:
+            if right.name in self._domain.named_places:
                 raise InputError(
                     f"a query cannot compare {left.name!r} with {right.name!r}: the release says of each by itself which "
                     "values occur; name the values of each"

@@ -90,7 +90,9 @@ ATTRIBUTE_KEYS: Keys = {
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
     "levels": Key(
-        lambda value: is_table(value) and all(name and is_words(name) for name in value),
+        lambda value: (
+            is_table(value) and all(map(is_words, value)) and "" not in value and are(is_whole)([*value.values()])
+        ),
         f"number levels by names of at most {LONGEST_WORDS} characters",
     ),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
@@ -241,7 +243,7 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
 
 def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hierarchy) -> Hierarchy:
     levels = described.get("levels", {})
-    names = dict(zip(levels.values(), levels)) if are(is_whole)([*levels.values()]) else {}
+    names = {level: other for other, level in levels.items()}
     are_levels = len(names) == len(levels) and {*names} <= {*range(hierarchy.height)}
     require_so(are_levels, f"release.attributes.{name}.levels must number levels below the last one, each once")
     level_names = tuple(names.get(level, "") for level in range(hierarchy.height)) if names else ()

@@ -43,6 +43,7 @@ from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
+from marginals.tables.relations import levels_of_others
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
 
@@ -117,6 +118,7 @@ class InitialConfig:
         of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
+        result += questions_of((name, about.format(of=quoted(of)), None) for name, of, about in self._levels)
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
             result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
         return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
@@ -138,6 +140,12 @@ class InitialConfig:
     @property
     def _together(self) -> list[str]:
         return [name for name, guess in self.guessed.used.items() if not guess.is_alone]
+
+    @cached_property
+    def _levels(self) -> list[tuple[str, str, str]]:
+        public = [name for name in self._together if self.guesses[name].role is Role.QUASI_IDENTIFIER]
+        pairs = levels_of_others({name: self.guessed.table.values_of(name) for name in public})
+        return [(pair.column, pair.of, _IS_COPY if pair.tells else _IS_LEVEL) for pair in pairs]
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
@@ -452,6 +460,16 @@ _IMPOSSIBLE = (
     "No row has both values of a pair below, though at least 20 would be expected by chance. Write confirmed = true where "
     "everybody knows that nobody can have both: the promises then hold for readers who use that. Unconfirmed pairs count "
     "for nothing"
+)
+
+_IS_LEVEL = (
+    "in the rows looked at {of} tells the value. If everybody knows the rule, write level_of = {of} in its section, which "
+    "keeps the role alone, and leave out the levels of {of}, such as a ladder. Until then they are two columns"
+)
+
+_IS_COPY = (
+    'in the rows looked at it says the same as {of}. One of the two columns says it all: give the other the role "ignored". '
+    "Until then they are two columns"
 )
 
 _ABOUT_EXCEPTIONS = (

@@ -1,8 +1,9 @@
 """The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
 from collections.abc import Collection as AnyCollection
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -14,8 +15,9 @@ from checks.requirements import Requirements, diversities_by_attribute
 from marginals.arguments import require
 from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
-from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, is_whole, one_of, setting
+from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, one_of, setting
 from marginals.named_rules import COUNTS, NamedRule, rules_of
+from marginals.published_values import known_place, levels_by_attribute
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.tables.attribute import MISSING, Harm
@@ -204,21 +206,13 @@ class Policy(Settings):
 
     def of_attributes(self, domain: Domain) -> "Policy":
         """Return the policy with attributes in place of names of their levels."""
-        places = domain.named_levels
-        if not places:
+        if len(domain.named_places) == len(domain.attributes):
             return self
 
-        def attributes(names: Iterable[str]) -> tuple[str, ...]:
-            return tuple(dict.fromkeys(places.get(name, (name, 0))[0] for name in names))
+        def attributes(names: Sequence[str]) -> tuple[str, ...]:
+            return tuple(dict.fromkeys(known_place(domain, name)[0] for name in names))
 
-        def margin(levels: Mapping[str, int]) -> Mapping[str, int]:
-            result = {places.get(name, (name, 0))[0]: level for name, level in levels.items()}
-            if len(result) < len(levels):
-                raise InputError("a margin names an attribute twice, once by the name of one of its levels")
-            steps = {of: step for name, (of, step) in places.items() if name in levels}
-            return {of: level + steps.get(of, 0) if is_whole(level) else level for of, level in result.items()}
-
-        further = self.further_tables
+        margin, further = partial(levels_by_attribute, domain), self.further_tables
         return replace(
             self,
             base=self.base if isinstance(self.base, str) else margin(self.base),

@@ -267,7 +267,7 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
 def _claimed_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
     # coarser levels than the finest published one: named ones, that of the claim itself, or all that define its distances
     claimed: dict[str, set[int]] = {}
-    for attribute, level in domain.named_levels.values():
+    for attribute, level in domain.named_places.values():
         claimed.setdefault(attribute, set()).add(level)
     for claim in requirements.diversity_claims:
         levels = claimed.setdefault(claim.sensitive, set())

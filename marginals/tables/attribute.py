@@ -245,8 +245,6 @@ class Attribute(Settings):
             "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
                 (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
-            "level_of is a rule that everybody knows, so no sensitive column has one: leave it out, or give the column "
-            "another role": self.level_of and self.role is Role.SENSITIVE,
             f"level_of makes this column a level of {self.level_of!r}, whose section describes both; leave out "
             f"{', '.join(others)} here": bool(others),
             f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (

@@ -4,7 +4,7 @@ Before a table is counted, the rule is read from its rows and becomes the hierar
 declared it. The column itself remains as the name of a level. Both columns are quasi-identifiers (design 4.25).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
@@ -14,20 +14,19 @@ from marginals.tables.attribute import Attribute, Role
 from marginals.tables.intervals import are_names, interval, intervals, labels_of_several
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
-_OWN_LEVELS = ("hierarchy", "intervals", "prefixes", "dates", "order")
 
-
-def check_levels(attributes: Mapping[str, Attribute]) -> None:
-    """Raise InputError for a column that cannot be a level of the one that it names. attributes: those that are used."""
+def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -> None:
+    """Raise InputError for a column that can be no level. ladders: attributes with the levels of another release."""
     for name, attribute in attributes.items():
         if not (of := attribute.level_of):
             continue
         base = attributes.get(of)
-        if base is None or base.role is not Role.QUASI_IDENTIFIER or base.level_of:
+        if base is None or base.level_of or {attribute.role, base.role} != {Role.QUASI_IDENTIFIER}:
             raise InputError(
-                f"level_of of {name!r} names {of!r}; it must name a quasi-identifier that is no level of another column"
+                f"level_of of {name!r} names {of!r}: both must be quasi-identifiers, and {of!r} no level of another column"
             )
-        taken = [key for key in _OWN_LEVELS if getattr(base, key)] + ["ladder"] * base.is_fitted
+        taken = [key for key in ("hierarchy", "intervals", "prefixes", "dates", "order") if getattr(base, key)]
+        taken += ["ladder"] * base.is_fitted + ["data.ladders"] * (of in ladders)
         if taken:
             raise InputError(f"the levels of {of!r} are columns such as {name!r}; leave out its {', '.join(taken)}")
         if not name or not is_words(name):
@@ -54,20 +53,15 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
         parents.append(tuple(codes[rule[label]] for label in labels[-2]))
         if len(codes) == len(rule):
             raise InputError(
-                f"{fine!r} and {coarse!r} of {source} say the same, and one of the two columns says it all. Give the other "
-                'the role "ignored", and write its words as values of the one that stays'
+                f"{fine!r} and {coarse!r} of {source} say the same: one of the two columns says it all. Give the other the "
+                'role "ignored", and write its words as values of the one that stays'
             )
     hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels))
-    is_misleading = any(intervals(values)) and are_names(hierarchy) and not are_names(Hierarchy.flat(values))
-    if is_misleading and not has_names:
+    is_misread = any(intervals(values)) and are_names(hierarchy) and not are_names(Hierarchy.flat(values))
+    if (is_misread and not has_names) or any(labels_of_several(hierarchy)):
         raise InputError(
-            f"labels of {' or '.join(map(repr, levels))} in {source} look like numbers that do not hold those of {base!r}. "
-            f'Write them as ranges or words, or label_form = "names" for {base!r} if its values are plain names'
-        )
-    if any(labels_of_several(hierarchy)):
-        raise InputError(
-            f"a label of {', '.join(map(repr, columns))} in {source} stands for other values in another of these columns; "
-            "give one of the two another name"
+            f"labels of {', '.join(map(repr, levels))} in {source} could be taken for other values of {base!r}, as numbers "
+            f'that do not hold those under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
         )
     return hierarchy
 
@@ -75,14 +69,11 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
 def _rule(source: str, fine: str, coarse: str, columns: Mapping[str, Sequence[str | None]]) -> dict[str, str]:
     pairs = {(one, other) for one, other in zip(columns[fine], columns[coarse]) if one is not None}
     rule = {one: other for one, other in pairs if other is not None}
-    several = sum(other is not None for _, other in pairs) - len(rule)
-    silent = len({one for one, _ in pairs}) - len(rule)
-    if not several and not silent:
+    if 0 < len(rule) == len({one for one, _ in pairs}) == sum(other is not None for _, other in pairs):
         return rule
-    problem = "have several" if several else "have none in any row"
     raise InputError(
-        f"{coarse!r} of {source} does not follow from {fine!r}: values of {fine!r} {problem}. Mend the rows, or leave out "
-        "level_of"
+        f"{coarse!r} of {source} does not follow from {fine!r}: values of {fine!r} have several, or none in any row. Mend "
+        "the rows, or leave out level_of"
     )
 
 

@@ -302,6 +302,12 @@ class Reading:
         absent = attribute.absent(texts, self.missing, self.decimal)
         return [instead if text is None or text in absent else spelled.get(text, text) for text in texts]
 
+    def base_values(self, column: str, rows: DistinctRows) -> list[str | None]:
+        """Return the base value of each row, None for rows without a value."""
+        attribute, form, texts = self.attributes[column], self.numbers[column], self._texts(column, rows.values[column])
+        values = [None if text is None else attribute.base_value(text, form) for text in texts]
+        return [values[code] for code in rows.codes[column].tolist()]
+
     def _recoding(
         self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
     ) -> tuple[Hierarchy, Recoding, Rules]:
@@ -477,7 +483,7 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
-        check_levels(self.used)
+        check_levels(self.used, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -562,10 +568,7 @@ class TableSource:
         return replace(table, impossible=pairs)
 
     def with_levels(self) -> "TableSource":
-        """Return the source with columns that are levels of others as levels of their hierarchies.
-
-        It reads the rule from all rows, whether they count or not. Raises InputError where rows contradict it.
-        """
+        """Return the source with columns as levels of others, by all rows. Raises InputError where these contradict it."""
         levels = {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
         if not levels:
             return self
@@ -575,20 +578,15 @@ class TableSource:
             names = [base, *(name for name, of in levels.items() if of == base)]
             with engine_refusals(opened.name):
                 rows = opened.distinct_rows(names)
-            columns = {name: self._base_values(opened, name, rows) for name in names}
+            described = {name: replace(self.attributes[name], missing="drop") for name in names}
+            reading = Reading(opened, described, frozenset(self.missing), False, self.decimal).grouping(
+                _occurring(rows)
+            )
+            columns = {name: reading.base_values(name, rows) for name in names}
             hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
             attributes[base] = replace(attributes[base], hierarchy=hierarchy)
         pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
         return replace(self, attributes=attributes, impossible=pairs)
-
-    def _base_values(self, opened: Source, name: str, rows: DistinctRows) -> list[str | None]:
-        attribute = replace(self.attributes[name], missing="drop")
-        rows = DistinctRows({name: rows.values[name]}, {name: rows.codes[name]}, rows.counts)
-        reading = Reading(opened, {name: attribute}, frozenset(self.missing), False, self.decimal)
-        domain, codes, present, _ = reading.grouping(_occurring(rows)).coded(rows)
-        values = np.full(len(rows), None, dtype=object)
-        values[present] = np.array(domain.hierarchy(name).labels[0], dtype=object)[codes[name]]
-        return cast("list[str | None]", values.tolist())
 
     def _whole_table(self, k: int) -> Table:
         opened = self._checked()

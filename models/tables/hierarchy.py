@@ -544,10 +544,10 @@ class Domain:
         return self.hierarchies[self.index(attribute)]
 
     @cached_property
-    def named_levels(self) -> dict[str, tuple[str, int]]:
-        """Attribute and level of each name of a level."""
-        levels = ((name, (a, level)) for a, h in self.items() for level, name in enumerate(h.level_names))
-        return {name: place for name, place in levels if name}
+    def named_places(self) -> dict[str, tuple[str, int]]:
+        """Attribute and level of each attribute, and of each name of a level."""
+        levels = {name: (a, level) for a, h in self.items() for level, name in enumerate(h.level_names) if name}
+        return {a: (a, 0) for a in self.attributes} | levels
 
     def size(self, margin: Mapping[str, int]) -> int:
         """Return the number of cells of a margin, empty ones included."""
