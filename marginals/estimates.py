@@ -117,7 +117,7 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
         return levels_by_attribute(model.domain, attributes)
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
-    margin = {of: max(own, model.finest_levels[of]) for of, own in (known_place(model.domain, a) for a in named)}
+    margin = {of: max(first, model.finest_levels[of]) for of, first in (known_place(model.domain, a) for a in named)}
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
     return margin

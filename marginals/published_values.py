@@ -124,11 +124,11 @@ def levels_by_attribute(domain: Domain, levels: Mapping[str, int]) -> dict[str, 
     """Return levels by attribute, where names of levels count from their own. Raises InputError for one named twice."""
     result: dict[str, int] = {}
     for name, level in levels.items():
-        attribute, own = known_place(domain, name)
-        require_whole_number(level, f"the level of {name!r}", 0, domain.hierarchy(attribute).height - own)
+        attribute, first = known_place(domain, name)
+        require_whole_number(level, f"the level of {name!r}", 0, domain.hierarchy(attribute).height - first)
         if attribute in result:
             raise InputError("an attribute is named twice")
-        result[attribute] = own + int(level)
+        result[attribute] = first + int(level)
     return result
 
 

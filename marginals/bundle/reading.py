@@ -90,9 +90,7 @@ ATTRIBUTE_KEYS: Keys = {
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
     "levels": Key(
-        lambda value: (
-            is_table(value) and all(map(is_words, value)) and "" not in value and are(is_whole)([*value.values()])
-        ),
+        lambda value: is_table(value) and "" not in value and all(map(is_words, value)),
         f"number levels by names of at most {LONGEST_WORDS} characters",
     ),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
@@ -121,9 +119,10 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     roles = _roles(release)
     hierarchies = _hierarchies(snapshot, roles)
     domain = Domain.of({name: hierarchies[name] for name in roles})
-    named = [name for hierarchy in domain.hierarchies for name in hierarchy.level_names if name]
-    is_free = len({*named, *roles}) == len(named) + len(roles)
-    require_so(is_free, "release.attributes names a level as another level or attribute is named")
+    names = sum(len(described.get("levels", {})) + 1 for described in release["attributes"].values())
+    require_so(
+        names == len(domain.named_places), "release.attributes names a level as another level or attribute is named"
+    )
     tables: dict[str, ContingencyTable] = {}
     core: list[Mask] = []
     further: list[Mask] = []
@@ -243,10 +242,10 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
 
 def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hierarchy) -> Hierarchy:
     levels = described.get("levels", {})
-    names = {level: other for other, level in levels.items()}
+    names = dict(zip(levels.values(), levels)) if are(is_whole)([*levels.values()]) else {}
     are_levels = len(names) == len(levels) and {*names} <= {*range(hierarchy.height)}
     require_so(are_levels, f"release.attributes.{name}.levels must number levels below the last one, each once")
-    level_names = tuple(names.get(level, "") for level in range(hierarchy.height)) if names else ()
+    level_names = tuple(names.get(level, "") for level in range(hierarchy.height + 1)) if names else ()
     hierarchy = replace(hierarchy, has_names=described.get("label_form") == "names", level_names=level_names)
     if "order" not in described:
         return hierarchy if hierarchy.has_names or role is not Role.SENSITIVE else in_known_order(hierarchy)

@@ -109,7 +109,7 @@ class InitialConfig:
         except OSError as error:
             raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
-    @property
+    @cached_property
     def questions(self) -> list[Inquiry]:
         """Questions that only somebody who knows the table can answer."""
         guessed, counts = self.guessed, self.guessed.table.counts
@@ -118,7 +118,9 @@ class InitialConfig:
         of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
-        result += questions_of((name, about.format(of=quoted(of)), None) for name, of, about in self._levels)
+        public = {n: guessed.table.values_of(n) for n in self._together if guesses[n].role is Role.QUASI_IDENTIFIER}
+        about = ((pair.column, _IS_COPY if pair.tells else _IS_LEVEL, pair.of) for pair in levels_of_others(public))
+        result += questions_of((name, reason.format(of=quoted(of)), None) for name, reason, of in about)
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
             result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
         return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
@@ -140,12 +142,6 @@ class InitialConfig:
     @property
     def _together(self) -> list[str]:
         return [name for name, guess in self.guessed.used.items() if not guess.is_alone]
-
-    @cached_property
-    def _levels(self) -> list[tuple[str, str, str]]:
-        public = [name for name in self._together if self.guesses[name].role is Role.QUASI_IDENTIFIER]
-        pairs = levels_of_others({name: self.guessed.table.values_of(name) for name in public})
-        return [(pair.column, pair.of, _IS_COPY if pair.tells else _IS_LEVEL) for pair in pairs]
 
     @cached_property
     def _exceptions(self) -> dict[str, list[str]]:
@@ -463,14 +459,9 @@ _IMPOSSIBLE = (
 )
 
 _IS_LEVEL = (
-    "in the rows looked at {of} tells the value. If everybody knows the rule, write level_of = {of} in its section, which "
-    "keeps the role alone, and leave out the levels of {of}, such as a ladder. Until then they are two columns"
+    "in all rows looked at {of} tells it. If everybody knows the rule, write level_of = {of}, as docs/config.md says"
 )
-
-_IS_COPY = (
-    'in the rows looked at it says the same as {of}. One of the two columns says it all: give the other the role "ignored". '
-    "Until then they are two columns"
-)
+_IS_COPY = 'in all rows looked at it says the same as {of}. One column says it all: give the other the role "ignored"'
 
 _ABOUT_EXCEPTIONS = (
     "some values look as if they harm nobody, and are named there: if that is so, write confirmed = true; until then all "

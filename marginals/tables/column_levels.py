@@ -1,8 +1,4 @@
-"""Columns that are levels of another one, by a rule that everybody knows, as the age group is of the age.
-
-Before a table is counted, the rule is read from its rows and becomes the hierarchy of the other column, as if a file
-declared it. The column itself remains as the name of a level. Both columns are quasi-identifiers (design 4.25).
-"""
+"""Columns that are levels of another one, as the age group is of the age: rows give the rule, as a file would."""
 
 from collections.abc import Container, Mapping, Sequence
 from decimal import Decimal
@@ -36,8 +32,7 @@ def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -
 def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], *, has_names: bool) -> Hierarchy:
     """Return the hierarchy of the first column, of which the others are levels. columns: value of each row, or None.
 
-    A row that lacks one of two values says nothing of these. Raises InputError, which names no value, if rows
-    contradict each other, or say nothing of a value.
+    Raises InputError, which names no value, if rows contradict each other, or none says where a value belongs.
     """
     base, *others = columns
     above = {name: _rule(source, base, name, columns) for name in others}
@@ -56,7 +51,7 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
                 f"{fine!r} and {coarse!r} of {source} say the same: one of the two columns says it all. Give the other the "
                 'role "ignored", and write its words as values of the one that stays'
             )
-    hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels))
+    hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels, ""))
     is_misread = any(intervals(values)) and are_names(hierarchy) and not are_names(Hierarchy.flat(values))
     if (is_misread and not has_names) or any(labels_of_several(hierarchy)):
         raise InputError(

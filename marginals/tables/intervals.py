@@ -322,8 +322,8 @@ def check_intervals(hierarchy: Hierarchy) -> None:
     """Raise InputError, naming rows, where a label reads as an interval that does not hold numbers under it."""
     if label := next((label for label in labels_of_several(hierarchy) if number_in(label) is not None), ""):
         raise InputError(
-            f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones; give "
-            'one another name, or write label_form = "names" for labels that are plain names'
+            f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones. Give "
+            'one of them another name, or write label_form = "names" for labels that are plain names'
         )
     rows = misplaced(hierarchy)
     if not rows:
@@ -340,8 +340,8 @@ def labels_of_several(hierarchy: Hierarchy) -> Iterator[str]:
     """Yield labels that stand at two levels for different values."""
     first: dict[str, tuple[int, int]] = {}
     for level, labels in enumerate(hierarchy.labels[:-1]):
-        above, sizes = hierarchy.lift(0, level), hierarchy.leaf_counts(level).tolist()
-        members = np.unique(above, return_index=True)[1].tolist()
+        above = hierarchy.lift(0, level)
+        _, members, sizes = (part.tolist() for part in np.unique(above, return_index=True, return_counts=True))
         for code, label in enumerate(labels):
             member, size = first.setdefault(label, (members[code], sizes[code]))
             if above[member] != code or size != sizes[code]:

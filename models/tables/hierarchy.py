@@ -64,7 +64,7 @@ class Hierarchy:
     `parents[level][code]` is the code of that value at `level + 1`. order: codes of the base values that lie on a
     line, lowest first, without values such as "missing"; None if there is no order. has_names: whether labels are
     plain names, even if they look like numbers or intervals. level_names: the name of each level that is also known as
-    an attribute by itself, from level 0 on, empty for others. Raises HierarchyError for a repeated label or one that is
+    an attribute by itself, empty for others; or none at all. Raises HierarchyError for a repeated label or one that is
     no text, for a missing parent, and for an order of other values.
 
     >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
@@ -83,6 +83,8 @@ class Hierarchy:
         _check_height(self.height)
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
+        if len(self.level_names) not in (0, self.height + 1):
+            raise HierarchyError(f"{self.height + 1} levels need as many names, or none, got {len(self.level_names)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
             if not all(issubclass(kind, str) for kind in set(map(type, children))):
                 raise HierarchyError(f"the labels of level {level} must be texts")
@@ -390,8 +392,8 @@ class Hierarchy:
             [self.labels[level][code] for code in self.lift(kept_levels[0], level)[finest]] for level in kept_levels
         )
         part = Hierarchy.from_rows(list(zip(*columns)))
-        order, names = self._order_of_some(kept_levels[0], finest), dict(enumerate(self.level_names))
-        level_names = tuple(names.get(level, "") for level in kept_levels) if names else ()
+        order, names = self._order_of_some(kept_levels[0], finest), self.level_names
+        level_names = tuple(names[level] for level in kept_levels if names)
         return replace(part, order=order, has_names=self.has_names, level_names=level_names)
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
