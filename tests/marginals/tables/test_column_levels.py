@@ -5,8 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
+from command_line import output, run
+from first_configs import init
 from marginals import Attribute, InputError, Part, Policy, open_release, publish, read_table
 from marginals.errors import BundleError
 from models import Hierarchy
@@ -323,3 +326,95 @@ def test_damaged_names_of_levels_are_refused(levels: dict[str, object], words: s
     descriptor.write_text(json.dumps(content))
     with pytest.raises(BundleError, match=words):
         open_release(tmp_path / "release")
+
+
+@pytest.mark.parametrize("form", ["pandas", "polars", "lazy", "csv", "csv beyond memory"])
+def test_every_reader_gives_the_same_table(form: str, tmp_path: Path) -> None:
+    frame, plain = people(), read_table(people(), USED, k=5)
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    forms = {
+        "pandas": lambda: frame,
+        "polars": lambda: pl.from_pandas(frame),
+        "lazy": lambda: pl.from_pandas(frame).lazy(),
+    }
+    settings = {"memory": 10_000} if "memory" in form else {}
+    table = read_table(forms.get(form, lambda: tmp_path / "people.csv")(), USED, k=5, **settings)
+    assert (table.domain, table.rows) == (plain.domain, 800)
+    releases = [publish(each, policy()).release.published for each in (table, plain)]
+    assert releases[0].everything.margins == releases[1].everything.margins
+
+
+def test_only_rows_that_count_are_counted_and_all_rows_give_the_rule() -> None:
+    frame = people().assign(person=lambda rows: rows.index // 2)
+    table = read_table(frame, USED, k=5, person="person", one_row="first")
+    assert table.rows == 400
+    assert table.domain.hierarchy("age") == read_table(people(), USED, k=5).domain.hierarchy("age")
+    contradiction = frame.assign(band=frame.band.where(frame.index != 1, "elsewhere"))
+    with pytest.raises(InputError, match="'band' of the table does not follow from 'age'"):
+        read_table(contradiction, USED, k=5, person="person", one_row="first")
+
+
+CONFIG = """data = {path = "people.csv", reviewed = true, impossible = [{band = ["10-19"], ill = ["y"]}], PART}
+privacy.k_link = 5
+search = {must_publish = [{ band = 0, ill = 0 }], wanted = [{attributes = ["half", "ill"]}]}
+[attributes]
+age = {role = "quasi-identifier"}
+band = {role = "quasi-identifier", level_of = "age"}
+half = {role = "quasi-identifier", level_of = "age"}
+ill = {role = "quasi-identifier"}
+"""
+
+
+def test_a_config_takes_both_names_and_a_query_answers_them(tmp_path: Path) -> None:
+    frame, config = people(), tmp_path / "release.toml"
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    config.write_text(CONFIG.replace("PART", "where = 'half = early or band=30-39'"))
+    assert run("publish", config, "--out", tmp_path / "release").exit_code == 0
+    inside = frame[frame.age < 40]
+    for condition in ("band=30-39", "age=30-39", "half=late"):
+        answer = json.loads(output("query", tmp_path / "release", condition, "ill=y", "--json"))
+        assert answer["lower"] == answer["upper"] == ((inside.age >= 30) & (inside.ill == "y")).sum()
+    assert "age in band" in (tmp_path / "release" / "report.html").read_text()
+    config.write_text(CONFIG.replace(", PART", "").replace("level_of", 'ladder = "fitted", level_of', 1))
+    result = run("publish", config, "--out", tmp_path / "other")
+    assert result.exit_code == 2
+    assert "leave out ladder here" in result.output
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_ledger_keeps_the_names_of_levels(tmp_path: Path) -> None:
+    frame, more = people(), pd.concat([people(), people(7)[:300]], ignore_index=True)
+    for number, rows in enumerate((frame, more)):
+        publication = publish(read_table(rows, USED, k=5), policy(), ledger=tmp_path / "ledger")
+        release = publication.write(tmp_path / str(number)).release
+        assert release.count("half=late").value == (rows.half == "late").sum()
+
+
+def test_init_proposes_levels_and_decides_nothing(tmp_path: Path) -> None:
+    frame = people().assign(twin=lambda rows: "age " + rows.age.astype(str), size=np.arange(800) % 7)
+    first = init(frame, tmp_path)
+    questions = [question for question in first.questions if "in all rows" in question["reason"]]
+    asked = {name: question["reason"] for question in questions for name in question["columns"]}
+    assert asked.keys() == {"band", "half", "twin"} or asked.keys() == {"band", "half", "age"}
+    assert "level_of" in asked["band"] == asked["half"]
+    assert 'the role "ignored"' in asked[({"twin", "age"} & asked.keys()).pop()]
+    assert "level_of" not in "".join(line for line in first.text.splitlines() if not line.startswith("#"))
+    assert all("level_of" not in section for section in first.toml["attributes"].values())
+
+
+def test_what_follows_by_chance_or_mostly_is_no_level(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.integers(0, 9, (14, 6)), columns=[*"abcdef"])
+    assert not [q for q in init(frame, tmp_path).questions if "level_of" in q["reason"]]
+    mostly = people()
+    mostly.loc[5, "band"] = mostly.band[mostly.band != mostly.band[5]].iloc[0]
+    reasons = [q for q in init(mostly[["age", "band", "ill"]], tmp_path).questions if "level_of" in q["reason"]]
+    assert not reasons
+
+
+def test_a_file_is_verified_with_a_config_that_has_levels(tmp_path: Path) -> None:
+    people().to_csv(tmp_path / "people.csv", index=False)
+    config = tmp_path / "release.toml"
+    config.write_text(CONFIG.replace(", PART", ""))
+    assert run("anonymize", config, "--out", tmp_path / "table.csv").exit_code == 0
+    assert run("verify", tmp_path / "table.csv", "--config", config).exit_code == 0
