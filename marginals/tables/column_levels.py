@@ -13,11 +13,9 @@ from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -> None:
     """Raise InputError for a column that can be no level. ladders: attributes with the levels of another release."""
-    for name, attribute in attributes.items():
-        if not (of := attribute.level_of):
-            continue
+    for name, of in [(name, attribute.level_of) for name, attribute in attributes.items() if attribute.level_of]:
         base = attributes.get(of)
-        if base is None or base.level_of or {attribute.role, base.role} != {Role.QUASI_IDENTIFIER}:
+        if base is None or base.level_of or {attributes[name].role, base.role} != {Role.QUASI_IDENTIFIER}:
             raise InputError(
                 f"level_of of {name!r} names {of!r}: both must be quasi-identifiers, and {of!r} no level of another column"
             )
