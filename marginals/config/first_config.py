@@ -458,7 +458,9 @@ _IMPOSSIBLE = (
     "for nothing"
 )
 
-_IS_LEVEL = "in all rows looked at {of} tells it. If everybody knows the rule, write level_of = {of}; the page on configs says how"
+_IS_LEVEL = (
+    "in all rows looked at {of} tells it. If everybody knows how, write level_of = {of}: see the page on configs"
+)
 _IS_COPY = 'in all rows looked at it says the same as {of}. One column says it all: give the other the role "ignored"'
 
 _ABOUT_EXCEPTIONS = (
