@@ -90,8 +90,7 @@ ATTRIBUTE_KEYS: Keys = {
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
     "levels": Key(
-        lambda value: is_table(value) and "" not in value and all(map(is_words, value)),
-        f"number levels by names of at most {LONGEST_WORDS} characters",
+        lambda v: is_table(v) and "" not in v and all(map(is_words, v)), "number levels by names in one line"
     ),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),

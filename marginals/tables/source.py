@@ -584,7 +584,7 @@ class TableSource:
             )
             columns = {name: reading.base_values(name, rows) for name in names}
             hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
-            attributes[base] = replace(attributes[base], hierarchy=hierarchy)
+            attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
         pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
         return replace(self, attributes=attributes, impossible=pairs)
 

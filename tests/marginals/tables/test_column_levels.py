@@ -287,6 +287,23 @@ def test_numbers_that_do_not_hold_the_ages_are_no_labels(of: object) -> None:
         read_table(frame, USED)
 
 
+def test_no_message_quotes_a_label_of_the_rows() -> None:
+    frame = pd.DataFrame({"age": ["10-20", "20-30", "30-40"] * 10, "band": ["5-15", "5-15", "35-39"] * 10})
+    with pytest.raises(InputError, match="could be taken for other values of 'age'") as refused:
+        read_table(frame, {"age": Attribute(QUASI), "band": Attribute(QUASI, level_of="age")})
+    assert "15" not in str(refused.value)
+
+
+def test_meanings_are_of_the_values_whatever_their_spelling() -> None:
+    book = {"33.0": "the prime", "30-39": "thirties"}
+    table = read_table(people(), {**USED, "age": Attribute(QUASI, values=book)}, k=5)
+    release = publish(table, policy()).release
+    assert release.published.codebook.values == {"age": {"33": "the prime", "30-39": "thirties"}}
+    assert release.count("band=thirties").value == release.count("band=30-39").value
+    with pytest.raises(InputError, match="'age' has no published value 'thirties'"):
+        release.count("age=thirties")
+
+
 def test_a_label_of_two_meanings_is_refused() -> None:
     frame = people().astype(str)
     frame["half"] = frame.half.replace("early", "10-19")
