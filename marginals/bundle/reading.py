@@ -89,9 +89,7 @@ ATTRIBUTE_KEYS: Keys = {
         lambda value: is_table(value) and all(map(is_words, value.values())),
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
-    "levels": Key(
-        lambda v: is_table(v) and "" not in v and all(map(is_words, v)), "number levels by names in one line"
-    ),
+    "levels": Key(lambda v: is_table(v) and "" not in v and all(map(is_words, v)), "number levels by short names"),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),
 }

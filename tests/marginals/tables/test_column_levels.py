@@ -330,9 +330,9 @@ def test_the_order_of_a_level_depends_on_no_value_below_it() -> None:
         ({"band": 9}, "must number levels"),
         ({"band": "0"}, "must number levels"),
         ({"band": 0, "half": 0}, "must number levels"),
-        ({"a\nb": 0}, "number levels"),
-        ({"a" * 201: 0}, "number levels"),
-        ({"": 0}, "number levels"),
+        ({"a\nb": 0}, "number levels by short names"),
+        ({"a" * 201: 0}, "number levels by short names"),
+        ({"": 0}, "number levels by short names"),
     ],
 )
 def test_damaged_names_of_levels_are_refused(levels: dict[str, object], words: str, tmp_path: Path) -> None:
