@@ -175,7 +175,8 @@ class _PublishedValues:
                 return self._not(term)
 
     def _attributes_of(self, formula: Formula) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(known_place(self._domain, name)[0] for name in columns_of(formula)))
+        places = self._domain.named_places
+        return tuple(dict.fromkeys(places.get(name, (name, 0))[0] for name in columns_of(formula)))
 
     def _labels(self, name: str) -> Labels:
         attribute, level = known_place(self._domain, name)

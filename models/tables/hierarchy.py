@@ -394,7 +394,7 @@ class Hierarchy:
         part = Hierarchy.from_rows(list(zip(*columns)))
         order, names = self._order_of_some(kept_levels[0], finest), self.level_names
         level_names = tuple(names[level] for level in kept_levels if names)
-        return replace(part, order=order, has_names=self.has_names, level_names=level_names)
+        return replace(part, order=order, has_names=self.has_names, level_names=level_names if any(level_names) else ())
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
         """Return the order of some values of a level, by their places among these, without values that have no place."""

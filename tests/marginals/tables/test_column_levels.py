@@ -126,7 +126,7 @@ def test_a_declared_hierarchy_names_no_other_values_by_a_number_of_its_own() -> 
         {"must_not_publish": [{"band": 0}]},
         {"base": {"band": 0, "ill": 0}},
         {"base": {"half": 0, "ill": 0}, "strategy": "forward"},
-        {"wanted": [{"attributes": ["band", "ill"]}]},
+        {"wanted": [{"attributes": ["band", "ill"]}, {"attributes": ["half", "ill"], "weight": 2.0}]},
         {"further_tables": [["band", "ill"]], "max_sensitive_margins": 1},
     ],
 )
