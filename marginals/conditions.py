@@ -509,6 +509,11 @@ class Labels:
     words: Mapping[str, str] = field(default_factory=dict)
     end: int | None = None
 
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Levels whose labels are read: those below another name, and `*`."""
+        return (*range(self.hierarchy.height)[: self.end], self.hierarchy.height)
+
     def meaning_of(self, text: str) -> Meaning:
         """Meaning of a text among the labels. Raises InputError for an unknown label or an empty range."""
         numbers = Range.of(text) if self.has_numbers else None
@@ -551,8 +556,7 @@ class Labels:
         return self._under(labels[0] if labels and level is None else text)
 
     def _level_of(self, text: str) -> int | None:
-        named = (*range(self.hierarchy.height)[: self.end], self.hierarchy.height)
-        levels = (n for n in named if self.hierarchy.code(text, n) is not None)
+        levels = (n for n in self.levels if self.hierarchy.code(text, n) is not None)
         return min(levels, key=lambda level: (level < self.finest, level), default=None)
 
     def _under(self, text: str) -> BoolArray | None:
@@ -560,7 +564,7 @@ class Labels:
         if (level := self._level_of(text)) is not None:
             return np.asarray(hierarchy.lift(0, level) == hierarchy.code(text, level))
         label, _, chosen = text.rpartition("@")
-        if label and chosen.isdecimal() and int(chosen) <= hierarchy.height:
+        if label and chosen.isdecimal() and int(chosen) in self.levels:
             code = hierarchy.code(label, int(chosen))
             return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
         canonical = POINT.canonical(text)

@@ -610,6 +610,8 @@ def _require_fit(ledger: Ledger, domain: Domain, today: Table) -> None:
         is_another = any(paths.get(path[0], path) != path for path in today.domain.hierarchy(name).rows())
         if is_another and not isinstance(today.naming.get(name), GroupNaming):  # group names are made anew
             raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
+    if unknown := today.domain.named_places.keys() - domain.named_places:
+        raise InputError(f"the ledger knows no level {min(unknown)!r}; {instead}: describe its columns as that did")
     if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
         raise InputError(
             f"the table counts other rows of a person than the ledger {ledger.path}; set person, one_row and "

@@ -108,7 +108,7 @@ def known_attribute(domain: Domain, attribute: str) -> str:
     """Return the name of an attribute. Raises InputError for another one, as `known_place`."""
     of, _ = known_place(domain, attribute)
     if of != attribute:
-        raise InputError(f"{attribute!r} is a level; ask for {of!r}")
+        raise InputError(f"{attribute!r} is a level of {of!r}: its numbers, if it has any, are those of {of!r}")
     return attribute
 
 
@@ -116,7 +116,8 @@ def known_place(domain: Domain, name: str) -> tuple[str, int]:
     """Return an attribute and a level by the name of either. Raises InputError, with close matches, if there is none."""
     require(name, str, "the name of an attribute", 'a text, such as "age"')
     if name not in domain.named_places:
-        raise InputError(f"there is no attribute {name!r}; {suggested(name, [*domain.named_places], 'there are')}")
+        kind = "attribute" if len(domain.named_places) == len(domain.attributes) else "attribute or published level"
+        raise InputError(f"there is no {kind} {name!r}; {suggested(name, [*domain.named_places], 'there are')}")
     return domain.named_places[name]
 
 
@@ -184,7 +185,10 @@ class _PublishedValues:
         if level:
             hierarchy = hierarchy.over_levels(range(level, hierarchy.height), range(hierarchy.size(level)))
         end = next((n for n, other in enumerate(hierarchy.level_names) if other not in ("", name)), None)
-        return Labels(name, hierarchy, finest, self._of_table, self._words.get(attribute, {}), end)
+        labels = Labels(name, hierarchy, finest, self._of_table, end=end)
+        words = self._words.get(attribute, {}).items()
+        own = {label: word for label, word in words if any(hierarchy.code(label, n) is not None for n in labels.levels)}
+        return replace(labels, words=own)
 
     def _any_value(self, name: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
         choices, (attribute, level) = list(chosen), known_place(self._domain, name)

@@ -39,6 +39,7 @@ from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
 from marginals.published_values import Part
 from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
+from marginals.tables.column_levels import LEVEL_NAMES, is_level_name
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, ONE_ROW
 from models.arrays import IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
@@ -89,7 +90,7 @@ ATTRIBUTE_KEYS: Keys = {
         lambda value: is_table(value) and all(map(is_words, value.values())),
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
-    "levels": Key(lambda v: is_table(v) and "" not in v and all(map(is_words, v)), "number levels by short names"),
+    "levels": Key(lambda v: is_table(v) and all(map(is_level_name, v)), f"number levels by names, which {LEVEL_NAMES}"),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),
 }
@@ -241,7 +242,9 @@ def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hie
     levels = described.get("levels", {})
     names = dict(zip(levels.values(), levels)) if are(is_whole)([*levels.values()]) else {}
     are_levels = len(names) == len(levels) and {*names} <= {*range(hierarchy.height)}
-    require_so(are_levels, f"release.attributes.{name}.levels must number levels below the last one, each once")
+    is_so = are_levels and not (levels and role is Role.SENSITIVE)
+    problem = "must number levels of a quasi-identifier below the last one, each once"
+    require_so(is_so, f"release.attributes.{name}.levels {problem}")
     level_names = tuple(names.get(level, "") for level in range(hierarchy.height + 1)) if names else ()
     hierarchy = replace(hierarchy, has_names=described.get("label_form") == "names", level_names=level_names)
     if "order" not in described:

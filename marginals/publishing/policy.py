@@ -17,7 +17,7 @@ from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, one_of, setting
 from marginals.named_rules import COUNTS, NamedRule, rules_of
-from marginals.published_values import known_place, levels_by_attribute
+from marginals.published_values import levels_by_attribute
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.tables.attribute import MISSING, Harm
@@ -210,7 +210,7 @@ class Policy(Settings):
             return self
 
         def attributes(names: Sequence[str]) -> tuple[str, ...]:
-            return tuple(dict.fromkeys(known_place(domain, name)[0] for name in names))
+            return tuple(levels_by_attribute(domain, dict.fromkeys(names, 0)))
 
         margin, further = partial(levels_by_attribute, domain), self.further_tables
         return replace(

@@ -16,7 +16,7 @@ from marginals.arguments import elements_of
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.tables.intervals import are_names, check_intervals
+from marginals.tables.intervals import are_names, check_intervals, has_reserved_labels
 from marginals.tables.scales import in_order, known_order
 from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing, without_accents
 from marginals.tables.values import (
@@ -228,6 +228,9 @@ class Attribute(Settings):
         plain = vars(Attribute(self.role)) if self.level_of else {}
         others = [key for key in plain if key not in ("marks", "level_of") and getattr(self, key) != plain[key]]
         refused = {
+            f"the labels {SUPPRESSED!r} and {MISSING!r} stand for any value and for none; give another name to groups of "
+            "values that a hierarchy, or a column of levels, calls so": has_hierarchy
+            and has_reserved_labels(self.hierarchy),
             f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out": (
                 self.hierarchy is not None and not self.hierarchy.height
             ),

@@ -1,14 +1,27 @@
 """Columns that are levels of another one, as the age group is of the age: rows give the rule, as a file would."""
 
+import re
 from collections.abc import Container, Mapping, Sequence
 from decimal import Decimal
 from itertools import pairwise
 
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.tables.attribute import Attribute, Role
+from marginals.tables.attribute import COUNT, Attribute, Role
 from marginals.tables.intervals import are_names, interval, intervals, labels_of_several
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+
+def is_level_name(name: object) -> bool:
+    """Return whether a text can name a level: words that no condition takes for more than one name."""
+    return is_words(name) and bool(_LEVEL_NAME.fullmatch(str(name))) and name != COUNT
+
+
+LEVEL_NAMES = (
+    f"have words of letters, digits, _, -, . and / in at most {LONGEST_WORDS} characters, begin with a letter, and have no "
+    f'and, or, not, in or is among them, nor be "{COUNT}"'
+)
+_LEVEL_NAME = re.compile(r"(?!.*\b(?:and|or|not|in|is)\b)[^\W\d][\w./-]*(?: [\w./-]+)*", re.IGNORECASE)
 
 
 def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -> None:
@@ -23,8 +36,8 @@ def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -
         taken += ["ladder"] * base.is_fitted + ["data.ladders"] * (of in ladders)
         if taken:
             raise InputError(f"the levels of {of!r} are columns such as {name!r}; leave out its {', '.join(taken)}")
-        if not name or not is_words(name):
-            raise InputError(f"the name of a level must be one line of at most {LONGEST_WORDS} characters")
+        if not is_level_name(name):
+            raise InputError(f"the name of the level {name!r} must {LEVEL_NAMES}; rename the column")
 
 
 def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], *, has_names: bool) -> Hierarchy:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import pairwise
+from itertools import compress, pairwise
 from math import ceil, floor
 from typing import NamedTuple
 from unicodedata import normalize
@@ -22,7 +22,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.values import PLAIN, POINT, has_digit, number_in
 from models.arrays import BoolArray, FloatArray
-from models.tables.hierarchy import MISSING, Hierarchy
+from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 _INFINITY = Decimal("Infinity")
 
@@ -334,6 +334,16 @@ def check_intervals(hierarchy: Hierarchy) -> None:
         f"the hierarchy puts values under intervals that do not hold them: {examples}{more}. A range such as >=65 would be "
         'counted wrong: correct these rows, or write label_form = "names" for labels that are plain names'
     )
+
+
+def has_reserved_labels(hierarchy: Hierarchy) -> bool:
+    """Return whether a level has `*` below the last one, or puts other values under `missing`, for rows without one."""
+    for level in range(1, hierarchy.height):
+        code = hierarchy.code(MISSING, level)
+        below = hierarchy.lift(0, level) == code if code is not None else ()
+        if SUPPRESSED in hierarchy.labels[level] or {*compress(hierarchy.labels[0], below)} - {MISSING}:
+            return True
+    return False
 
 
 def labels_of_several(hierarchy: Hierarchy) -> Iterator[str]:

@@ -483,7 +483,7 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
-        check_levels(self.used, self.ladders)
+        check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -585,6 +585,10 @@ class TableSource:
             columns = {name: reading.base_values(name, rows) for name in names}
             hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
             attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
+        for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
+            hierarchy = attributes[levels[name]].hierarchy
+            if hierarchy is not None and hierarchy.code(label, hierarchy.level_names.index(name)) is None:
+                raise InputError(f"data.impossible names the label {label!r}, which {name!r} does not have")
         pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
         return replace(self, attributes=attributes, impossible=pairs)
 

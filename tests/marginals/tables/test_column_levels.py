@@ -10,8 +10,11 @@ import pytest
 
 from command_line import output, run
 from first_configs import init
-from marginals import Attribute, InputError, Part, Policy, open_release, publish, read_table
+from marginals import Attribute, InputError, Part, Policy, open_release, publish, read_config, read_table
+from marginals.config.release_toml import disclosure_risk
 from marginals.errors import BundleError
+from marginals.publishing.frontier import frontier
+from marginals.publishing.single_tables import assess, chosen_table
 from models import Hierarchy
 
 QUASI = "quasi-identifier"
@@ -156,7 +159,9 @@ def test_a_margin_that_names_one_column_twice_is_refused() -> None:
         with pytest.raises(InputError, match="named twice"):
             release.table(names)
     for ask in (release.mean, release.total, release.quantile):
-        with pytest.raises(InputError, match="'band' is a level; ask for 'age'"):
+        with pytest.raises(
+            InputError, match="'band' is a level of 'age': its numbers, if it has any, are those of 'age'"
+        ):
             ask("band")
 
 
@@ -330,9 +335,26 @@ def test_the_order_of_a_level_depends_on_no_value_below_it() -> None:
         ({"band": 9}, "must number levels"),
         ({"band": "0"}, "must number levels"),
         ({"band": 0, "half": 0}, "must number levels"),
-        ({"a\nb": 0}, "number levels by short names"),
-        ({"a" * 201: 0}, "number levels by short names"),
-        ({"": 0}, "number levels by short names"),
+        *[
+            ({name: 0}, "must number levels by names, which have words of letters")
+            for name in (
+                "a\nb",
+                "a" * 201,
+                "",
+                "*",
+                "count",
+                "ill=y and age",
+                "ill = y",
+                "ill ",
+                " ill",
+                "ill  x",
+                "'ill'",
+            )
+        ],
+        *[
+            ({name: 0}, "have no and, or, not, in or is")
+            for name in ("ill or ill", "not ill", "ill IN y", "ill<", "(ill")
+        ],
     ],
 )
 def test_damaged_names_of_levels_are_refused(levels: dict[str, object], words: str, tmp_path: Path) -> None:
@@ -435,3 +457,143 @@ def test_a_file_is_verified_with_a_config_that_has_levels(tmp_path: Path) -> Non
     config.write_text(CONFIG.replace(", PART", ""))
     assert run("anonymize", config, "--out", tmp_path / "table.csv").exit_code == 0
     assert run("verify", tmp_path / "table.csv", "--config", config).exit_code == 0
+
+
+def test_a_sensitive_attribute_has_no_names_of_levels(tmp_path: Path) -> None:
+    table = read_table(people(), {**AGES, "ill": Attribute("sensitive")}, k=5)
+    publish(table, Policy(k_link=5, diversity="distinct:2")).write(tmp_path / "release")
+    descriptor = tmp_path / "release" / "datapackage.json"
+    content = json.loads(descriptor.read_text())
+    content["release"]["attributes"]["ill"]["levels"] = {"illness": 0}
+    descriptor.write_text(json.dumps(content))
+    with pytest.raises(BundleError, match="must number levels of a quasi-identifier"):
+        open_release(tmp_path / "release")
+
+
+@pytest.mark.parametrize("name", ["ill=y and age", "ill ", "ill or ill", "count", "*"])
+def test_a_name_that_could_take_over_a_condition_is_refused(name: str) -> None:
+    frame = people().rename(columns={"band": name})
+    with pytest.raises(InputError, match="rename the column"):
+        read_table(frame, {"age": Attribute(QUASI), name: Attribute(QUASI, level_of="age"), "ill": Attribute(QUASI)})
+
+
+@pytest.mark.parametrize("label", ["missing", "*"])
+@pytest.mark.parametrize("missing", ["drop", "as a value"])
+def test_groups_are_not_called_as_rows_without_a_value_are(label: str, missing: str) -> None:
+    frame = people().assign(band=lambda rows: rows.band.replace("40-49", label))
+    columns = {"age": Attribute(QUASI, missing=missing), "band": Attribute(QUASI, level_of="age")}
+    with pytest.raises(InputError, match="stand for any value and for none"):
+        read_table(frame, {**columns, "ill": Attribute(QUASI)})
+    hierarchy = Hierarchy.from_rows(sorted({(str(age), band, "*") for age, band in zip(frame.age, frame.band)}))
+    for form in ("numbers", "names"):
+        with pytest.raises(InputError, match="stand for any value and for none"):
+            Attribute(QUASI, hierarchy=hierarchy, missing=missing, label_form=form)
+    apart = Hierarchy.from_rows([("1", "low", "*"), ("missing", "missing", "*")])
+    assert Attribute(QUASI, hierarchy=apart).hierarchy == apart
+
+
+def test_a_frontier_takes_both_names() -> None:
+    table = read_table(people(), USED, k=5)
+    for named, numbered in (
+        ({"must_publish": [{"band": 0, "ill": 0}]}, {"must_publish": [{"age": 1, "ill": 0}]}),
+        ({"must_not_publish": [{"half": 0}]}, {"must_not_publish": [{"age": 2}]}),
+        ({"base": {"band": 0, "ill": 0}}, {"base": {"age": 1, "ill": 0}}),
+        ({"further_tables": [["band", "ill"]]}, {"further_tables": [["age", "ill"]]}),
+        ({"wanted": [{"attributes": ["band", "ill"]}]}, {"wanted": [{"attributes": ["age", "ill"]}]}),
+    ):
+        lines = [frontier(table, policy(**settings)).drop(columns="seconds") for settings in (named, numbered)]
+        pd.testing.assert_frame_equal(*lines)
+
+
+def test_a_level_of_another_name_is_not_asked_by_its_number() -> None:
+    release = publish(read_table(people(), USED, k=5), policy(must_not_publish=[{"age": 0}])).release
+    for asked in ("age=20-29@0", "age=early@1", "age='early@1'", "band=early@1", {"age": "20-29@0"}):
+        with pytest.raises(InputError):
+            release.count(asked)
+    assert release.count("band=20-29@0").value == release.count("band=20-29").value
+    with pytest.raises(InputError, match="no attribute or published level 'bend'"):
+        release.count("bend=20-29")
+
+
+def test_meanings_of_values_are_none_of_their_groups() -> None:
+    frame = pd.DataFrame({"code": [*"1234"] * 20}).assign(band=lambda rows: np.where(rows.code < "3", "low", "high"))
+    codes = Attribute(QUASI, values={"2": "low", "4": "top"})
+    release = publish(
+        read_table(frame, {"code": codes, "band": Attribute(QUASI, level_of="code")}, k=5), policy()
+    ).release
+    assert release.count("band=low").value == 40
+    assert release.count("code=low").value == release.count("code=2").value == 20
+    with pytest.raises(InputError, match="'band' has no published value 'top'"):
+        release.count("band=top")
+
+
+def test_analyses_name_a_column_once() -> None:
+    for settings in ({"wanted": [{"attributes": ["age", "band"]}]}, {"further_tables": [["age", "half"]]}):
+        with pytest.raises(InputError, match="an attribute is named twice"):
+            publish(read_table(people(), USED, k=5), policy(**settings))
+
+
+@pytest.mark.parametrize("role", ["ignored", "identifier"])
+def test_the_role_of_a_level_is_that_of_its_base(role: str) -> None:
+    with pytest.raises(InputError, match="both must be quasi-identifiers"):
+        read_table(people(), {**USED, "band": Attribute(role, level_of="age")})
+
+
+def test_impossible_pairs_name_labels_of_their_column() -> None:
+    for column, label in (("band", "15"), ("half", "10-19"), ("band", "early")):
+        with pytest.raises(InputError, match=f"names the label '{label}', which '{column}' does not have"):
+            read_table(people(), USED, impossible=[{column: [label], "ill": ["y"], "confirmed": True}])
+
+
+def test_a_single_table_is_named_by_either_name() -> None:
+    table = read_table(people(), USED)
+    for named, numbered in (
+        ({"band": 0}, {"age": 1}),
+        ({"band": 1}, {"age": 2}),
+        ({"half": 0, "ill": 1}, {"age": 2, "ill": 1}),
+    ):
+        assert assess(table, policy(2), named).as_json() == assess(table, policy(2), numbered).as_json()
+        assert chosen_table(table, policy(2), named).levels == chosen_table(table, policy(2), numbered).levels
+    with pytest.raises(InputError, match="named twice"):
+        assess(table, policy(2), {"age": 1, "half": 0})
+
+
+ATTACKED = """data = {path = "people.csv", reviewed = true}
+attributes.age.role = "quasi-identifier"
+attributes.band = {role = "quasi-identifier", level_of = "age"}
+attributes.sex.role = "quasi-identifier"
+attributes.id.role = "identifier"
+"""
+
+
+@pytest.mark.parametrize("key", ["dictionaries", "linkage", "columns", "personal_weights"])
+def test_attackers_who_know_a_level_are_not_left_out(key: str, tmp_path: Path) -> None:
+    frame = people().assign(id=lambda rows: rows.index, sex=lambda rows: np.where(rows.index % 2, "f", "m"))
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    file, config = tmp_path / "dict.csv", tmp_path / "release.toml"
+    keys = {
+        "dictionaries": 'dictionaries = ["dict.csv"]',
+        "linkage": 'linkage = {table = "dict.csv"}',
+        "columns": 'linkage = {table = "dict.csv", columns = ["band"]}',
+        "personal_weights": 'weights = {age = 1}\npersonal_weights = "dict.csv"',
+    }
+    config.write_text(f"{ATTACKED}[risk]\n{keys[key]}\n")
+    known = frame[["id", "band", "sex"]]
+    for columns in (["id", "band", "sex"], ["id", "band"], ["id", "age", "band"]):
+        frame[columns].to_csv(file, index=False)
+        with pytest.raises(InputError, match=r"column 'band' of dict\.csv is a level"):
+            disclosure_risk(read_config(config))
+    if key == "dictionaries":
+        known.rename(columns={"band": "age"}).to_csv(file, index=False)
+        risks = [disclosure_risk(read_config(config), levels) for levels in ({"age": 1}, {"band": 0})]
+        assert [risk.of_table().bayes_risk for risk in risks] == [pytest.approx(8 / 800)] * 2
+
+
+def test_a_ledger_without_names_of_levels_takes_none(tmp_path: Path) -> None:
+    frame = people()
+    rows = sorted({(str(a), band, half, "*") for a, band, half in zip(frame.age, frame.band, frame.half)})
+    declared = {"age": Attribute(QUASI, hierarchy=Hierarchy.from_rows(rows)), "ill": Attribute(QUASI)}
+    first = publish(read_table(frame, declared, k=5, where=Part("age<30")), policy(), ledger=tmp_path / "ledger")
+    first.write(tmp_path / "first")
+    with pytest.raises(InputError, match="the ledger knows no level 'band'"):
+        publish(read_table(frame, USED, k=5, where=Part("band in 10-19|20-29")), policy(), ledger=tmp_path / "ledger")
