@@ -229,8 +229,9 @@ class Attribute(Settings):
         others = [key for key in plain if key not in ("marks", "level_of") and getattr(self, key) != plain[key]]
         refused = {
             f"the labels {SUPPRESSED!r} and {MISSING!r} stand for any value and for none; give another name to groups of "
-            "values that a hierarchy, or a column of levels, calls so": has_hierarchy
-            and has_reserved_labels(self.hierarchy),
+            "values that a hierarchy, or a column of levels, calls so": (
+                self.hierarchy is not None and has_reserved_labels(self.hierarchy)
+            ),
             f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out": (
                 self.hierarchy is not None and not self.hierarchy.height
             ),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
-from itertools import compress, pairwise
+from itertools import pairwise
 from math import ceil, floor
 from typing import NamedTuple
 from unicodedata import normalize
@@ -338,12 +338,8 @@ def check_intervals(hierarchy: Hierarchy) -> None:
 
 def has_reserved_labels(hierarchy: Hierarchy) -> bool:
     """Return whether a level has `*` below the last one, or puts other values under `missing`, for rows without one."""
-    for level in range(1, hierarchy.height):
-        code = hierarchy.code(MISSING, level)
-        below = hierarchy.lift(0, level) == code if code is not None else ()
-        if SUPPRESSED in hierarchy.labels[level] or {*compress(hierarchy.labels[0], below)} - {MISSING}:
-            return True
-    return False
+    rows = ((row[0], row[1:-1]) for row in hierarchy.rows())
+    return any(SUPPRESSED in groups or (MISSING in groups and value != MISSING) for value, groups in rows)
 
 
 def labels_of_several(hierarchy: Hierarchy) -> Iterator[str]:

@@ -586,8 +586,8 @@ class TableSource:
             hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
             attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
         for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
-            hierarchy = attributes[levels[name]].hierarchy
-            if hierarchy is not None and hierarchy.code(label, hierarchy.level_names.index(name)) is None:
+            of = attributes[levels[name]].hierarchy
+            if of is not None and of.code(label, of.level_names.index(name)) is None:
                 raise InputError(f"data.impossible names the label {label!r}, which {name!r} does not have")
         pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
         return replace(self, attributes=attributes, impossible=pairs)
