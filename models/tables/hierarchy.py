@@ -547,9 +547,10 @@ class Domain:
 
     @cached_property
     def named_places(self) -> dict[str, tuple[str, int]]:
-        """Attribute and level of each attribute, and of each name of a level."""
+        """Attribute and level of each attribute, and of each name of a level that no attribute has."""
         levels = {name: (a, level) for a, h in self.items() for level, name in enumerate(h.level_names) if name}
-        return {a: (a, 0) for a in self.attributes} | levels
+        attributes = {a: (a, 0) for a in self.attributes}
+        return attributes | levels | attributes
 
     def size(self, margin: Mapping[str, int]) -> int:
         """Return the number of cells of a margin, empty ones included."""

@@ -56,6 +56,7 @@ def test_names_of_levels_stay_with_their_levels(hierarchy, data):
     named = replace(hierarchy, level_names=names)
     places = Domain.of({"a": named, "b": hierarchy}).named_places
     assert places == {"a": ("a", 0), "b": ("b", 0), **{f"level {n}": ("a", n) for n in range(hierarchy.height)}}
+    assert Domain.of({"a": named, "level 0": hierarchy}).named_places["level 0"] == ("level 0", 0)
     chosen = data.draw(st.lists(st.integers(0, hierarchy.size(0) - 1), min_size=1))
     assert named.restricted_to(chosen).level_names == names
     levels = sorted(data.draw(st.sets(st.integers(0, hierarchy.height - 1), min_size=1)))
