@@ -187,8 +187,10 @@ class _PublishedValues:
         end = next((n for n, other in enumerate(hierarchy.level_names) if other not in ("", name)), None)
         labels = Labels(name, hierarchy, finest, self._of_table, end=end)
         words = self._words.get(attribute, {}).items()
-        own = {label: word for label, word in words if any(hierarchy.code(label, n) is not None for n in labels.levels)}
-        return replace(labels, words=own)
+        own_words = {
+            label: word for label, word in words if any(hierarchy.code(label, n) is not None for n in labels.levels)
+        }
+        return replace(labels, words=own_words)
 
     def _any_value(self, name: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
         choices, (attribute, level) = list(chosen), known_place(self._domain, name)
