@@ -500,13 +500,19 @@ class UnjudgedError(_ConditionError):
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """Labels of an attribute. `of_table`: base values are those of a table, with exact numbers."""
+    """Labels below the level `end`, if given, which has another name. of_table: base values have exact numbers."""
 
     attribute: str
     hierarchy: Hierarchy
     finest: int = 0
     of_table: bool = False
     words: Mapping[str, str] = field(default_factory=dict)
+    end: int | None = None
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Levels whose labels are read: those below another name, and `*`."""
+        return (*range(self.hierarchy.height)[: self.end], self.hierarchy.height)
 
     def meaning_of(self, text: str) -> Meaning:
         """Meaning of a text among the labels. Raises InputError for an unknown label or an empty range."""
@@ -550,7 +556,7 @@ class Labels:
         return self._under(labels[0] if labels and level is None else text)
 
     def _level_of(self, text: str) -> int | None:
-        levels = (n for n in range(self.hierarchy.height + 1) if self.hierarchy.code(text, n) is not None)
+        levels = (n for n in self.levels if self.hierarchy.code(text, n) is not None)
         return min(levels, key=lambda level: (level < self.finest, level), default=None)
 
     def _under(self, text: str) -> BoolArray | None:
@@ -558,7 +564,7 @@ class Labels:
         if (level := self._level_of(text)) is not None:
             return np.asarray(hierarchy.lift(0, level) == hierarchy.code(text, level))
         label, _, chosen = text.rpartition("@")
-        if label and chosen.isdecimal() and int(chosen) <= hierarchy.height:
+        if label and chosen.isdecimal() and int(chosen) in self.levels:
             code = hierarchy.code(label, int(chosen))
             return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
         canonical = POINT.canonical(text)
@@ -600,7 +606,10 @@ class Labels:
             return NoValueError(
                 self.attribute, f"no marginal shows {self.attribute!r}, so the release tells nothing of its values"
             )
-        published = [label for level in self.hierarchy.labels[self.finest :] for label in level if label != SUPPRESSED]
+        if not (labels := self.hierarchy.labels[self.finest : self.end]):
+            other = self.hierarchy.level_names[self.end or 0]
+            return NoValueError(self.attribute, f"no marginal shows values of {self.attribute!r}; ask for {other!r}")
+        published = [label for level in labels for label in level if label != SUPPRESSED]
         finest = f"the finest that are published, at level {self.finest}, are"
         names = [*published, *(word for label, word in self.words.items() if label in published)]
         suggestion = suggested(text, list(dict.fromkeys(names)), finest)

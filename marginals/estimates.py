@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from marginals.arguments import elements_of, require_whole_number
+from marginals.arguments import elements_of
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.messages import first_few
-from marginals.published_values import known_attribute, meanings, unjudged_error
+from marginals.published_values import known_place, levels_by_attribute, meanings, unjudged_error
 from marginals.tables.intervals import numbers_at
 from models.arrays import BoolArray, CodeArray
 from models.deadline import Deadline
@@ -110,13 +110,10 @@ class Unjudged(NamedTuple):
 def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     """Levels by attribute, in the order given. Raises InputError for an unknown or repeated attribute."""
     if isinstance(attributes, Mapping):
-        for a, level in attributes.items():
-            most = model.domain.hierarchy(known_attribute(model.domain, a)).height
-            require_whole_number(level, f"the level of {a!r}", 0, most)
-        return {a: int(level) for a, level in attributes.items()}
+        return levels_by_attribute(model.domain, attributes)
     instead = 'names, such as "age" or ["age", "sex"], or a level for each, such as {"age": 1}'
     named = [attributes] if isinstance(attributes, str) else elements_of(attributes, "attributes", instead)
-    margin = {known_attribute(model.domain, a): model.finest_levels[a] for a in named}
+    margin = {of: max(first, model.finest_levels[of]) for of, first in (known_place(model.domain, a) for a in named)}
     if len(margin) != len(named):
         raise InputError("an attribute is named twice")
     return margin

@@ -152,6 +152,7 @@ def _domain_as_json(domain: Domain, roles: Mapping[str, Role]) -> dict[str, Any]
         {"name": name, "role": roles[name].value, "labels": hierarchy.labels, "parents": hierarchy.parents}
         | ({} if hierarchy.order is None else {"order": hierarchy.order})
         | ({"has_names": True} if hierarchy.has_names else {})
+        | ({"level_names": hierarchy.level_names} if hierarchy.level_names else {})
         for name, hierarchy in domain.items()
     ]
     return {"attributes": attributes}
@@ -162,7 +163,8 @@ def _domain_from_json(content: Mapping[str, Any]) -> tuple[Domain, dict[str, Rol
     for attribute in content["attributes"]:
         labels, parents = (tuple(map(tuple, attribute[key])) for key in ("labels", "parents"))
         order = tuple(map(int, attribute["order"])) if "order" in attribute else None
-        hierarchies[str(attribute["name"])] = Hierarchy(labels, parents, order, bool(attribute.get("has_names")))
+        has_names, names = bool(attribute.get("has_names")), tuple(map(str, attribute.get("level_names", ())))
+        hierarchies[str(attribute["name"])] = Hierarchy(labels, parents, order, has_names, names)
         roles[str(attribute["name"])] = Role(attribute["role"])
     return Domain.of(hierarchies), roles
 
@@ -608,6 +610,8 @@ def _require_fit(ledger: Ledger, domain: Domain, today: Table) -> None:
         is_another = any(paths.get(path[0], path) != path for path in today.domain.hierarchy(name).rows())
         if is_another and not isinstance(today.naming.get(name), GroupNaming):  # group names are made anew
             raise InputError(f"the hierarchy of {name!r} is not that of the ledger; {instead}, so take that one")
+    if unknown := today.domain.named_places.keys() - domain.named_places:
+        raise InputError(f"the ledger knows no level {min(unknown)!r}; {instead}: describe its columns as that did")
     if ledger.entries[0].rows_per_person != today.most_rows_of_a_person:
         raise InputError(
             f"the table counts other rows of a person than the ledger {ledger.path}; set person, one_row and "

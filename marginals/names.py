@@ -65,11 +65,11 @@ def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
     """Return the names of all levels, `*` included."""
     forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
     sizes = [hierarchy.size(level) for level in range(hierarchy.height)]
-    names = []
+    names, given_names = [], dict(enumerate(hierarchy.level_names))
     for level, (form, size) in enumerate(zip(forms, sizes)):
         others = {other for other, number in zip(forms, sizes) if number != size}
         count = f"{size:,} {'group' if level else 'value'}{'' if size == 1 else 's'}"
-        names.append(count if form is None or form in others else form)
+        names.append(given_names.get(level) or (count if form is None or form in others else form))
     return (*names, "nothing")
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from checks.changes import Meet, Narrowing
-from marginals.arguments import require
+from marginals.arguments import require, require_whole_number
 from marginals.conditions import (
     AmbiguousWordError,
     Choice,
@@ -90,8 +90,9 @@ def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
         try:
             of_term = values.meanings(term)
         except NothingInRangeError as error:
-            nothing = np.zeros(domain.hierarchy(error.attribute).size(0), dtype=np.bool_)
-            of_term = {error.attribute: Meaning.certain(nothing)}
+            attribute, _ = known_place(domain, error.attribute)
+            nothing = np.zeros(domain.hierarchy(attribute).size(0), dtype=np.bool_)
+            of_term = {attribute: Meaning.certain(nothing)}
         except InputError:
             continue
         if not any(inside.cut.any() for inside in of_term.values()):
@@ -100,11 +101,32 @@ def decided_values(domain: Domain, text: str) -> dict[str, Meaning]:
 
 
 def known_attribute(domain: Domain, attribute: str) -> str:
-    """Return the name of an attribute. Raises InputError, with close matches, if there is none."""
-    require(attribute, str, "the name of an attribute", 'a text, such as "age"')
-    if attribute not in domain.attributes:
-        raise InputError(f"there is no attribute {attribute!r}; {suggested(attribute, domain.attributes, 'there are')}")
+    """Return the name of an attribute. Raises InputError for another one, as `known_place`."""
+    of, _ = known_place(domain, attribute)
+    if of != attribute:
+        raise InputError(f"{attribute!r} is a level of {of!r}: its numbers, if it has any, are those of {of!r}")
     return attribute
+
+
+def known_place(domain: Domain, name: str) -> tuple[str, int]:
+    """Return an attribute and a level by the name of either. Raises InputError, with close matches, if there is none."""
+    require(name, str, "the name of an attribute", 'a text, such as "age"')
+    if name not in domain.named_places:
+        kind = "attribute" if len(domain.named_places) == len(domain.attributes) else "attribute or published level"
+        raise InputError(f"there is no {kind} {name!r}; {suggested(name, [*domain.named_places], 'there are')}")
+    return domain.named_places[name]
+
+
+def levels_by_attribute(domain: Domain, levels: Mapping[str, int]) -> dict[str, int]:
+    """Return levels by attribute, where names of levels count from their own. Raises InputError for one named twice."""
+    result: dict[str, int] = {}
+    for name, level in levels.items():
+        attribute, first = known_place(domain, name)
+        require_whole_number(level, f"the level of {name!r}", 0, domain.hierarchy(attribute).height - first)
+        if attribute in result:
+            raise InputError("an attribute is named twice")
+        result[attribute] = first + int(level)
+    return result
 
 
 @dataclass(frozen=True)
@@ -115,8 +137,8 @@ class _PublishedValues:
     _words: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def parsed(self, text: str) -> Formula:
+        names = tuple(self._domain.named_places)
         try:
-            names = self._domain.attributes
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
         except AmbiguousWordError:
             raise
@@ -125,9 +147,9 @@ class _PublishedValues:
             if parts is None or not parts[2]:
                 forms = "NAME=LABEL, NAME=LABEL|LABEL or NAME=LOW-HIGH"
                 raise InputError(f"a condition is {forms}, not {text!r}") from None
-            if not text.strip().startswith(self._domain.attributes):
+            if not text.strip().startswith(names):
                 known_attribute(self._domain, parts[1])
-            if parts[1] in self._domain.attributes and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
+            if parts[1] in names and parts[2][0] in "<>" and not re.search(r"\b(and|or)\b", parts[3]):
                 raise no_range(parts[1], parts[2] + parts[3]) from None
             raise
 
@@ -143,22 +165,39 @@ class _PublishedValues:
                 return _all_of([self.meanings(term) for term in terms])
             case Disjunction(terms=terms):
                 choices = [self.meanings(term) for term in terms]
-                names = columns_of(formula)
-                if len(names) > 1 or any(len(choice) != 1 for choice in choices):
+                if len(names := self._attributes_of(formula)) > 1:
                     raise _of_several("or", names)
-                return self._any_value(names[0], (choice[names[0]] for choice in choices))
+                return {name: reduce(or_, (choice[name] for choice in choices)) for name in names}
             case Negation(term=term):
                 return self._not(term)
 
-    def _labels(self, attribute: str) -> Labels:
-        name = known_attribute(self._domain, attribute)
-        words = self._words.get(name, {})
-        return Labels(name, self._domain.hierarchy(name), self._finest[name], self._of_table, words)
+    def _attributes_of(self, formula: Formula) -> tuple[str, ...]:
+        places = self._domain.named_places
+        return tuple(dict.fromkeys(places.get(name, (name, 0))[0] for name in columns_of(formula)))
 
-    def _any_value(self, attribute: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
-        choices, attribute = list(chosen), known_attribute(self._domain, attribute)
-        nothing = np.zeros(self._domain.hierarchy(attribute).size(0), dtype=np.bool_)
-        return {attribute: reduce(or_, choices) if choices else Meaning.certain(nothing)}
+    def _labels(self, name: str) -> Labels:
+        attribute, level = known_place(self._domain, name)
+        hierarchy, finest = self._domain.hierarchy(attribute), max(self._finest[attribute] - level, 0)
+        if level:
+            hierarchy = hierarchy.over_levels(range(level, hierarchy.height), range(hierarchy.size(level)))
+        end = next((n for n, other in enumerate(hierarchy.level_names) if other not in ("", name)), None)
+        labels = Labels(name, hierarchy, finest, self._of_table, end=end)
+        words = self._words.get(attribute, {}).items()
+        own_words = {
+            label: word for label, word in words if any(hierarchy.code(label, n) is not None for n in labels.levels)
+        }
+        return replace(labels, words=own_words)
+
+    def _any_value(self, name: str, chosen: Iterable[Meaning]) -> dict[str, Meaning]:
+        choices, (attribute, level) = list(chosen), known_place(self._domain, name)
+        hierarchy = self._domain.hierarchy(attribute)
+        nothing = np.zeros(hierarchy.size(level), dtype=np.bool_)
+        meaning, places = reduce(or_, choices) if choices else Meaning.certain(nothing), hierarchy.lift(0, level)
+        if name == attribute:
+            return {name: meaning}
+        if meaning.cut.any():
+            raise InputError(f"the range cuts through a value of {name!r}: name its values, or ask for {attribute!r}")
+        return {attribute: Meaning(meaning.surely[places], meaning.possibly[places], meaning.shares[places])}
 
     def _compared(self, comparison: Inequality) -> dict[str, Meaning]:
         left, sign, right = comparison.left, comparison.sign, comparison.right
@@ -168,7 +207,7 @@ class _PublishedValues:
             raise InputError("a condition compares an attribute with a value")
         labels = self._labels(left.name)
         if isinstance(right, Column):
-            if right.name in self._domain.attributes:
+            if right.name in self._domain.named_places:
                 raise InputError(
                     f"a query cannot compare {left.name!r} with {right.name!r}: the release says of each by itself which "
                     "values occur; name the values of each"
@@ -180,10 +219,10 @@ class _PublishedValues:
                 f"quotes, {left.name} {sign} {right.name!r}"
             )
         if sign == "==":
-            return {left.name: self._equal(left.name, right)}
+            return self._any_value(left.name, [self._equal(left.name, right)])
         if isinstance(right, str):
             raise no_range(left.name, sign + right)
-        return {left.name: labels.meaning_of(sign + _digits(right))}
+        return self._any_value(left.name, [labels.meaning_of(sign + _digits(right))])
 
     def _equal(self, attribute: str, value: Constant) -> Meaning:
         labels = self._labels(attribute)
@@ -199,7 +238,7 @@ class _PublishedValues:
                 return self.meanings(inner)
             case Disjunction(terms=terms):
                 return _all_of([self._not(term) for term in terms])
-        names = columns_of(term)
+        names = self._attributes_of(term)
         if len(names) > 1:
             if isinstance(term, Inequality):
                 self.meanings(term)  # says what is wrong with it

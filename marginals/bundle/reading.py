@@ -38,6 +38,7 @@ from marginals.messages import LONGEST_WORDS, is_words, printable
 from marginals.named_rules import AppliedRule, named_rule, rule_names
 from marginals.names import number_of
 from marginals.tables.attribute import COUNT, LABEL_FORMS, Codebook, Role, in_known_order
+from marginals.tables.column_levels import LEVEL_NAMES, is_level_name
 from marginals.tables.people import ANY, MOST_ROWS_OF_A_PERSON, ONE_ROW
 from models.arrays import IndexArray, smallest_code_dtype
 from models.deadline import NEVER, Deadline
@@ -88,6 +89,7 @@ ATTRIBUTE_KEYS: Keys = {
         lambda value: is_table(value) and all(map(is_words, value.values())),
         f"say of labels what they mean, in at most {LONGEST_WORDS} characters",
     ),
+    "levels": Key(lambda v: is_table(v) and all(map(is_level_name, v)), f"number levels by names, which {LEVEL_NAMES}"),
     "order": Key(are(is_text), "be a list of base values, lowest first"),
     "label_form": one_of(LABEL_FORMS, str),
 }
@@ -112,6 +114,10 @@ def content_of(snapshot: Snapshot, deadline: Deadline = NEVER) -> BundleContent:
     roles = _roles(release)
     hierarchies = _hierarchies(snapshot, roles)
     domain = Domain.of({name: hierarchies[name] for name in roles})
+    names = sum(len(described.get("levels", {})) + 1 for described in release["attributes"].values())
+    require_so(
+        names == len(domain.named_places), "release.attributes names a level as another level or attribute is named"
+    )
     tables: dict[str, ContingencyTable] = {}
     core: list[Mask] = []
     further: list[Mask] = []
@@ -230,7 +236,14 @@ def _hierarchies(snapshot: Snapshot, roles: Mapping[str, Role]) -> dict[str, Hie
 
 
 def _ordered(name: str, described: Mapping[str, Any], role: Role, hierarchy: Hierarchy) -> Hierarchy:
-    hierarchy = replace(hierarchy, has_names=described.get("label_form") == "names")
+    levels = described.get("levels", {})
+    names = dict(zip(levels.values(), levels)) if are(is_whole)([*levels.values()]) else {}
+    are_levels = len(names) == len(levels) and {*names} <= {*range(hierarchy.height)}
+    is_so = are_levels and not (levels and role is Role.SENSITIVE)
+    problem = "must number levels of a quasi-identifier below the last one, each once"
+    require_so(is_so, f"release.attributes.{name}.levels {problem}")
+    level_names = tuple(names.get(level, "") for level in range(hierarchy.height + 1)) if names else ()
+    hierarchy = replace(hierarchy, has_names=described.get("label_form") == "names", level_names=level_names)
     if "order" not in described:
         return hierarchy if hierarchy.has_names or role is not Role.SENSITIVE else in_known_order(hierarchy)
     try:

@@ -143,6 +143,8 @@ def bundle_files(content: BundleContent, page: bytes) -> dict[str, bytes]:
 def _of_labels(hierarchy: Hierarchy, role: Role) -> dict[str, Any]:
     """Facts that labels do not tell: the order of the base values, and whether labels are plain names."""
     facts: dict[str, Any] = {"label_form": "names"} if hierarchy.has_names else {}
+    if any(hierarchy.level_names):
+        facts["levels"] = {name: level for level, name in enumerate(hierarchy.level_names) if name}
     by_labels = role is Role.SENSITIVE and not hierarchy.has_names
     usual = in_known_order(replace(hierarchy, order=None)).order if by_labels else None
     if hierarchy.order is not None and hierarchy.order != usual:

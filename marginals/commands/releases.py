@@ -402,7 +402,7 @@ def _verified_table(
     if len(files) > 1 or rules or key is not None:
         raise InputError("with --config one table is checked, without --rule and --key")
     configured = marginals.read_config(config)
-    attributes = configured.source.attributes
+    attributes = configured.source.with_levels().attributes
     sensitive = tuple(name for name, attribute in attributes.items() if attribute.role is Role.SENSITIVE)
     people = configured.source.unit.declared
     missing = [name for name, attribute in attributes.items() if attribute.counts_missing]

@@ -42,6 +42,7 @@ from marginals.steward import AS_THE_REST
 from marginals.tables.attribute import Role
 from marginals.tables.csv_text import AUTO, FileForm
 from marginals.tables.files import likely_form_of
+from marginals.tables.relations import levels_of_others
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
 
@@ -104,7 +105,7 @@ class InitialConfig:
         except OSError as error:
             raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
 
-    @property
+    @cached_property
     def questions(self) -> list[Inquiry]:
         """Questions that only somebody who knows the table can answer."""
         guessed, counts = self.guessed, self.guessed.table.counts
@@ -113,6 +114,9 @@ class InitialConfig:
         of_values = ((name, guess.doubt, None) for name, guess in guesses.items() if guess.role.is_used)
         result += questions_of([*((name, guess.question, guess.role) for name, guess in guesses.items()), *of_values])
         result += questions_of((name, _ABOUT_EXCEPTIONS, None) for name in self._exceptions)
+        public = {n: guessed.table.values_of(n) for n in self._together if guesses[n].role is Role.QUASI_IDENTIFIER}
+        about = ((pair.column, _IS_COPY if pair.tells else _IS_LEVEL, pair.of) for pair in levels_of_others(public))
+        result += questions_of((name, reason.format(of=quoted(of)), None) for name, reason, of in about)
         if not guessed.chosen.needed and len(guessed.used) >= _FEWEST_TO_CHOOSE:
             result.append(Inquiry(self._outcomes, _IS_FOR if self._outcomes else _FOR_WHAT, None))
         return [*result, *([Inquiry((), self._about_pairs, None)] if self._about_pairs else [])]
@@ -432,6 +436,11 @@ _IMPOSSIBLE = (
     "everybody knows that nobody can have both: the promises then hold for readers who use that. Unconfirmed pairs count "
     "for nothing"
 )
+
+_IS_LEVEL = (
+    "in all rows looked at {of} tells it. If everybody knows how, write level_of = {of}: see the page on configs"
+)
+_IS_COPY = 'in all rows looked at it says the same as {of}. One column says it all: give the other the role "ignored"'
 
 _ABOUT_EXCEPTIONS = (
     "some values look as if they harm nobody, and are named there: if that is so, write confirmed = true; until then all "

@@ -54,6 +54,7 @@ def frontier(
     2  100            NaN    False        0
     """
     require_table(table, policy)
+    policy = policy.of_attributes(table.domain)
     require_whole_number(jobs, "jobs", 1)
     for name, values in (("k", k), ("diversity", diversity), ("strategies", strategies)):
         if values is not None and (isinstance(values, str | Mapping) or not isinstance(values, Sequence) or not values):

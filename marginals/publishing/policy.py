@@ -2,7 +2,8 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -16,6 +17,7 @@ from marginals.bundle.content import KNOWN
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, Settings, are, check_settings, is_number, is_text, one_of, setting
 from marginals.named_rules import COUNTS, NamedRule, rules_of
+from marginals.published_values import levels_by_attribute
 from marginals.publishing.harmful import about_harm
 from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.tables.attribute import MISSING, Harm
@@ -25,6 +27,7 @@ from models.installed import name_of
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, additive
 from models.search.selection import STRATEGIES
+from models.tables.hierarchy import Domain
 
 _NO_PROOF = (
     "where tables have no junction tree, nobody can prove that k rows could share every combination that they allow"
@@ -190,6 +193,24 @@ class Policy(Settings):
     def named_rules(self) -> tuple[NamedRule, ...]:
         """The named rules that the release must keep."""
         return rules_of(self.rules)
+
+    def of_attributes(self, domain: Domain) -> "Policy":
+        """Return the policy with attributes in place of names of their levels."""
+        if len(domain.named_places) == len(domain.attributes):
+            return self
+
+        def attributes(names: Sequence[str]) -> tuple[str, ...]:
+            return tuple(levels_by_attribute(domain, dict.fromkeys(names, 0)))
+
+        margin, further = partial(levels_by_attribute, domain), self.further_tables
+        return replace(
+            self,
+            base=self.base if isinstance(self.base, str) else margin(self.base),
+            must_publish=[*map(margin, self.must_publish)],
+            must_not_publish=[*map(margin, self.must_not_publish)],
+            wanted=[replace(analysis, attributes=attributes(analysis.attributes)) for analysis in self.analyses],
+            further_tables=further if isinstance(further, str | int) else [*map(attributes, further)],
+        )
 
     @property
     def analyses(self) -> tuple[Wanted, ...]:

@@ -155,6 +155,7 @@ def prepare(table: Table, policy: Policy, progress: Progress, ledger: str | Path
 
     Raises InputError, CriterionError and NothingPublishableError for obstacles that no search can remove.
     """
+    policy = policy.of_attributes(table.domain)
     if policy.register:
         _require_one_look(table, ledger)
     require_further(policy, table, ledger)
@@ -253,8 +254,10 @@ def _base_values_hint(policy: Policy, table: Table) -> str:
 
 
 def _claimed_levels(requirements: Requirements, domain: Domain) -> dict[str, set[int]]:
-    # coarser levels than the finest published one: of the claim itself, or all if they define its distances
+    # coarser levels than the finest published one: named ones, that of the claim itself, or all that define its distances
     claimed: dict[str, set[int]] = {}
+    for attribute, level in domain.named_places.values():
+        claimed.setdefault(attribute, set()).add(level)
     for claim in requirements.diversity_claims:
         levels = claimed.setdefault(claim.sensitive, set())
         levels |= {claim.level} if claim.level else set()

@@ -14,6 +14,7 @@ from checks.privacy_constraint import PrivacyConstraint
 from marginals.arguments import require, require_function, require_names, require_share
 from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few
+from marginals.published_values import levels_by_attribute
 from marginals.publishing.obstacles import Obstacles, as_written
 from marginals.publishing.policy import Policy, require_table
 from marginals.publishing.population import Population
@@ -91,8 +92,9 @@ def assess(
     """
     require_table(table, policy)
     require(levels, Mapping | None, "levels", 'a level for each attribute, {"age": 1}')
-    require_names(levels or (), "levels", table.quasi_identifiers, "quasi-identifier")
-    margin = dict.fromkeys(table.domain.attributes, 0) | dict(levels or {})
+    at_levels = levels_by_attribute(table.domain, levels or {})
+    require_names(at_levels, "levels", table.quasi_identifiers, "quasi-identifier")
+    margin = dict.fromkeys(table.domain.attributes, 0) | at_levels
     generalized = table.base_counts.rolled_up(margin)
     requirements = policy.requirements_of(table)
     findings = requirements.of_table(generalized)
@@ -131,9 +133,10 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     Margin({'age': 2, 'sex': 0})
     """
     require_share(suppression, "suppression")
-    require_names(levels, "levels", table.quasi_identifiers, "quasi-identifier")
+    at_levels = levels_by_attribute(table.domain, levels)
+    require_names(at_levels, "levels", table.quasi_identifiers, "quasi-identifier")
     requirements = policy.requirements_of(table)
-    table_levels = {attribute: levels.get(attribute, 0) for attribute in table.quasi_identifiers}
+    table_levels = {attribute: at_levels.get(attribute, 0) for attribute in table.quasi_identifiers}
     chosen = single_table(table.cube, table_levels, requirements)
     spare = int(suppression * table.rows)
     if table_satisfies(table.cube, chosen.mask, requirements, spare):

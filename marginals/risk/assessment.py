@@ -47,6 +47,7 @@ from checks.risk.harm import (
 )
 from marginals.arguments import require, require_names
 from marginals.errors import InputError
+from marginals.published_values import levels_by_attribute
 from marginals.risk.attackers import Attackers, Linkage, PeopleTable
 from marginals.risk.rules import DisclosedTable, DisclosureRule, disclose
 from marginals.tables.distinct_rows import reals
@@ -248,6 +249,8 @@ class RiskAssessment:
     def __post_init__(self) -> None:
         domain = self.table.rows.domain
         self.attackers.check(domain)
+        if self.harm.personal is not None:
+            self.harm.personal.check(domain)
         linkage = self.attackers.linkage
         attributes = [*domain.attributes, *(linkage.columns if linkage else ())]
         require_names(self.harm.attributes, "section [risk]", attributes, "attribute")
@@ -267,8 +270,8 @@ class RiskAssessment:
         DisclosureRuleError for attributes and levels that do not exist.
         """
         require(levels, Mapping | None, "levels", '{"age": 1}')
-        _ = rows.domain.mask(levels or {})
-        table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in (levels or {}).items())])
+        at_levels = levels_by_attribute(rows.domain, levels or {})
+        table = disclose(rows, [*rules, *(DisclosureRule(name, level) for name, level in at_levels.items())])
         return cls(table, attackers, harm, tuple(rules))
 
     def as_json(self) -> dict[str, Any]:

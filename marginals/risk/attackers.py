@@ -61,6 +61,15 @@ class PeopleTable:
         """Return the attributes that it has a column for."""
         return tuple(name for name in attributes if name in self.frame.columns)
 
+    def check(self, domain: Domain) -> None:
+        """Raise InputError for a column that is a level of an attribute, since attributes alone are looked up."""
+        for name, (attribute, _) in domain.named_places.items():
+            if name != attribute and name in self.frame.columns and not self.is_row_by_row:
+                raise InputError(
+                    f"column {name!r} of {self.name} is a level of {attribute!r}, so nobody would be looked up by it. Write "
+                    f"its values into the column {attribute!r} where that has none, and leave it out"
+                )
+
     def values(self, column: str) -> tuple[str, ...]:
         """The different values of a column; none if there is no such column."""
         if column not in self.frame.columns:
@@ -122,7 +131,7 @@ class Linkage:
         if not self.public.shared_columns(domain.attributes):
             raise InputError(f"{self.public.name} has no column of the table's, so nothing could be linked with it")
         for column in self.columns:
-            if column in domain.attributes:
+            if column in domain.named_places:
                 raise InputError(
                     f"risk.linkage.columns names {column!r}, which the table has; linking adds no column to it"
                 )
@@ -163,6 +172,8 @@ class Attackers:
 
     def check(self, domain: Domain) -> None:
         """Raise InputError if they could find nobody in a table over this domain, or nothing to link with it."""
+        for table in self.tables:
+            table.check(domain)
         for dictionary in self.dictionaries:
             if not dictionary.shared_columns(domain.attributes):
                 raise InputError(f"{dictionary.name} has no column of the table's, so nobody could be found in it")
@@ -176,7 +187,7 @@ def with_values_of(source: TableSource, k: int, rows: Rows, others: Sequence[Peo
     k: with which fitted ladders begin; one with values that no row has is fitted again. Intervals, dates and prefixes take
     values of their kind.
     """
-    domain, hierarchies = rows.domain, dict(rows.domain.items())
+    domain, hierarchies, source = rows.domain, dict(rows.domain.items()), source.with_levels()
     for name, hierarchy in hierarchies.items():
         attribute = source.attributes[name]
         if attribute.hierarchy is None and name not in source.ladders:

@@ -16,7 +16,7 @@ from marginals.arguments import elements_of
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.tables.intervals import are_names, check_intervals
+from marginals.tables.intervals import are_names, check_intervals, has_reserved_labels
 from marginals.tables.scales import in_order, known_order
 from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing, without_accents
 from marginals.tables.values import (
@@ -177,6 +177,7 @@ class Attribute(Settings):
         ),
     )
     confirmed: bool = setting(False, FLAG)
+    level_of: str = setting("", Key(is_text, "name another column"))
 
     if TYPE_CHECKING:  # lists, and texts for roles, are taken too
 
@@ -224,7 +225,13 @@ class Attribute(Settings):
     def _check_together(self) -> None:
         has_hierarchy, is_in_order = self.hierarchy is not None, bool(self.intervals or self.dates)
         ways = (has_hierarchy, self.intervals, self.prefixes, self.dates)
+        plain = vars(Attribute(self.role)) if self.level_of else {}
+        others = [key for key in plain if key not in ("marks", "level_of") and getattr(self, key) != plain[key]]
         refused = {
+            f"the labels {SUPPRESSED!r} and {MISSING!r} stand for any value and for none; give another name to groups of "
+            "values that a hierarchy, or a column of levels, calls so": (
+                self.hierarchy is not None and has_reserved_labels(self.hierarchy)
+            ),
             f"the hierarchy has no level below {SUPPRESSED}; give one with values, or leave it out": (
                 self.hierarchy is not None and not self.hierarchy.height
             ),
@@ -242,6 +249,8 @@ class Attribute(Settings):
             "harmless and at_most are about the values of a sensitive attribute; leave them out for other roles": (
                 (self.harmless or self.at_most) and self.role is not Role.SENSITIVE
             ),
+            f"level_of makes this column a level of {self.level_of!r}, whose section describes both; leave out "
+            f"{', '.join(others)} here": bool(others),
             f'at_most."{SUPPRESSED}" is about all that harm together; list others under harmless, with confirmed = true': (
                 SUPPRESSED in self.at_most and not self.harm.harmless
             ),

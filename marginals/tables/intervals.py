@@ -22,7 +22,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.values import PLAIN, POINT, has_digit, number_in
 from models.arrays import BoolArray, FloatArray
-from models.tables.hierarchy import MISSING, Hierarchy
+from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 _INFINITY = Decimal("Infinity")
 
@@ -314,6 +314,11 @@ def are_names(hierarchy: Hierarchy) -> bool:
 
 def check_intervals(hierarchy: Hierarchy) -> None:
     """Raise InputError, naming rows, where a label reads as an interval that does not hold numbers under it."""
+    if label := next((label for label in labels_of_several(hierarchy) if number_in(label) is not None), ""):
+        raise InputError(
+            f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones. Give "
+            'one of them another name, or write label_form = "names" for labels that are plain names'
+        )
     rows = misplaced(hierarchy)
     if not rows:
         return
@@ -323,6 +328,24 @@ def check_intervals(hierarchy: Hierarchy) -> None:
         f"the hierarchy puts values under intervals that do not hold them: {examples}{more}. A range such as >=65 would be "
         'counted wrong: correct these rows, or write label_form = "names" for labels that are plain names'
     )
+
+
+def has_reserved_labels(hierarchy: Hierarchy) -> bool:
+    """Return whether a level has `*` below the last one, or puts other values under `missing`, for rows without one."""
+    rows = ((row[0], row[1:-1]) for row in hierarchy.rows())
+    return any(SUPPRESSED in groups or (MISSING in groups and value != MISSING) for value, groups in rows)
+
+
+def labels_of_several(hierarchy: Hierarchy) -> Iterator[str]:
+    """Yield labels that stand at two levels for different values."""
+    first: dict[str, tuple[int, int]] = {}
+    for level, labels in enumerate(hierarchy.labels[:-1]):
+        above = hierarchy.lift(0, level)
+        _, members, sizes = (part.tolist() for part in np.unique(above, return_index=True, return_counts=True))
+        for code, label in enumerate(labels):
+            member, size = first.setdefault(label, (members[code], sizes[code]))
+            if above[member] != code or size != sizes[code]:
+                yield label
 
 
 def misplaced(hierarchy: Hierarchy) -> list[tuple[int, int, str]]:

@@ -56,7 +56,9 @@ def unnamed_ladder(
         labels.append(hierarchy.labels[start] if number == start else tuple(map(str, range(int(partition.max()) + 1))))
         parents.append(tuple(parent.tolist()))
         below = groups
-    return replace(hierarchy, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])))
+    return replace(
+        hierarchy, labels=(*labels, (SUPPRESSED,)), parents=(*parents, (0,) * len(labels[-1])), level_names=()
+    )
 
 
 def _levels(

@@ -98,6 +98,25 @@ def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Co
     return [pair for pair in pairs if pair.tells or pair.follows]
 
 
+def levels_of_others(columns: Mapping[str, Values]) -> list[Copy]:
+    """Return columns that follow in all rows, and not by chance, from others that follow from none; levels nest."""
+    sizes = {name: len(np.unique(values.codes[values.codes >= 0])) for name, values in columns.items()}
+    coarsest: dict[str, str] = {}
+    result = list[Copy]()
+    for name in sorted(columns, key=lambda name: -sizes[name]):
+        base = next((of for of, finer in coarsest.items() if _is_function(columns[finer], columns[name])), None)
+        if base is not None:
+            result.append(Copy(name, base, tells=sizes[name] == sizes[coarsest[base]], follows=True))
+        coarsest[name if base is None else base] = name
+    return result
+
+
+def _is_function(one: Values, other: Values) -> bool:
+    both = (one.codes >= 0) & (other.codes >= 0)
+    pairs = np.unique(one.codes[both].astype(np.int64) << 32 | other.codes[both])
+    return len(np.unique(pairs >> 32)) == len(pairs) and determines(one.codes, other.codes)
+
+
 def determines(one: IndexArray, other: IndexArray) -> bool:
     """True if the value of one column tells that of another in nearly all rows, beyond what chance and frequency tell.
 

@@ -29,6 +29,7 @@ from marginals.keys import (
     setting,
 )
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
+from marginals.tables.column_levels import check_levels, hierarchy_of_columns
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -301,6 +302,12 @@ class Reading:
         absent = attribute.absent(texts, self.missing, self.decimal)
         return [instead if text is None or text in absent else spelled.get(text, text) for text in texts]
 
+    def base_values(self, column: str, rows: DistinctRows) -> list[str | None]:
+        """Return the base value of each row, None for rows without a value."""
+        attribute, form, texts = self.attributes[column], self.numbers[column], self._texts(column, rows.values[column])
+        values = [None if text is None else attribute.base_value(text, form) for text in texts]
+        return [values[code] for code in rows.codes[column].tolist()]
+
     def _recoding(
         self, column: str, texts: Values, sizes: CountArray, alike: CountArray | None = None
     ) -> tuple[Hierarchy, Recoding, Rules]:
@@ -476,6 +483,7 @@ class TableSource:
         check_settings(self)
         object.__setattr__(self, "missing", tuple(dict.fromkeys(map(cell_text, self.missing))))
         self.unit.check(self.used)
+        check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -553,10 +561,36 @@ class TableSource:
         never the value.
         """
         require_whole_number(k, "k", 1)
-        table = self._whole_table(k)
-        pairs = confirmed_pairs(self.impossible, self.attributes)
+        described = self.with_levels()
+        table = described._whole_table(k)
+        pairs = confirmed_pairs(described.impossible, described.attributes)
         check_pairs(table, pairs)
         return replace(table, impossible=pairs)
+
+    def with_levels(self) -> "TableSource":
+        """Return the source with columns as levels of others, by all rows. Raises InputError where these contradict it."""
+        levels = {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
+        if not levels:
+            return self
+        attributes = {name: attribute for name, attribute in self.attributes.items() if name not in levels}
+        opened = self._checked()
+        for base in dict.fromkeys(levels.values()):
+            names = [base, *(name for name, of in levels.items() if of == base)]
+            with engine_refusals(opened.name):
+                rows = opened.distinct_rows(names)
+            described = {name: replace(self.attributes[name], missing="drop") for name in names}
+            reading = Reading(opened, described, frozenset(self.missing), False, self.decimal).grouping(
+                _occurring(rows)
+            )
+            columns = {name: reading.base_values(name, rows) for name in names}
+            hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
+            attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
+        for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
+            of = attributes[levels[name]].hierarchy
+            if of is not None and of.code(label, of.level_names.index(name)) is None:
+                raise InputError(f"data.impossible names the label {label!r}, which {name!r} does not have")
+        pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
+        return replace(self, attributes=attributes, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:
         opened = self._checked()
@@ -615,6 +649,8 @@ class TableSource:
 
         Raises InputError as `table`, for a frame that is not in memory, and where missing values are to be counted.
         """
+        if (described := self.with_levels()) is not self:
+            return described.rows(k)
         self._require_rows()
         opened = self._checked()
         if not isinstance(opened, PandasFrame):

@@ -26,7 +26,8 @@ def show(window: Window, _request: Request) -> Response:
     pairs = [wish.attributes for wish in wishes if len(wish.attributes) == 2 and wish.weight > AS_THE_REST]
     decision = candidate and candidate.decision
     kinds = pairs_shown(decision.content.collection).kinds if decision else None
-    questions = [(*pair, _state_of(pair, job, kinds)) for pair in pairs]
+    of = {name: attribute.level_of or name for name, attribute in config.source.used.items()}
+    questions = [(*pair, _state_of(pair, job, kinds, of)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
@@ -42,13 +43,15 @@ def show(window: Window, _request: Request) -> Response:
     )
 
 
-def _state_of(pair: tuple[str, ...], job: Job | None, kinds: Mapping[tuple[str, str], str] | None) -> str:
+def _state_of(
+    pair: tuple[str, ...], job: Job | None, kinds: Mapping[tuple[str, str], str] | None, of: Mapping[str, str]
+) -> str:
     """Return the kind of a question in what was found, or whether the search that runs has answered it so far."""
     if job is not None and job.runs:
         if job.answered is None or frozenset(pair) not in job.questions:
             return ""
         return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
-    return "" if kinds is None else kinds.get((pair[0], pair[1]), "unpublished")
+    return "" if kinds is None else kinds.get((of.get(pair[0], ""), of.get(pair[1], "")), "unpublished")
 
 
 def _obstacles(answer: Mapping[str, Any]) -> list[tuple[str, str, str]]:

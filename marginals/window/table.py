@@ -108,6 +108,8 @@ def _give_roles(document: tomlkit.TOMLDocument, roles: Mapping[str, str]) -> Non
             if role != Role.SENSITIVE.value:
                 attributes[name]["ladder"] = "fitted"
         put(attributes[name], "role", role)
+        if role != Role.QUASI_IDENTIFIER.value:
+            put(attributes[name], "level_of", None)
         if role != Role.SENSITIVE.value:
             for key in ("harmless", "at_most", "confirmed"):
                 put(attributes[name], key, None)

@@ -63,7 +63,8 @@ class Hierarchy:
     A hierarchy of height 0 says nothing about its attribute. Codes follow the order of first appearance. parents:
     `parents[level][code]` is the code of that value at `level + 1`. order: codes of the base values that lie on a
     line, lowest first, without values such as "missing"; None if there is no order. has_names: whether labels are
-    plain names, even if they look like numbers or intervals. Raises HierarchyError for a repeated label or one that is
+    plain names, even if they look like numbers or intervals. level_names: the name of each level that is also known as
+    an attribute by itself, empty for others; or none at all. Raises HierarchyError for a repeated label or one that is
     no text, for a missing parent, and for an order of other values.
 
     >>> Hierarchy.from_rows([("Ulm", "Germany", "*"), ("Jena", "Germany", "*"), ("Ely", "England", "*")]).labels[1]
@@ -74,6 +75,7 @@ class Hierarchy:
     parents: tuple[tuple[int, ...], ...]
     order: tuple[int, ...] | None = None
     has_names: bool = False
+    level_names: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.labels or self.labels[-1] != (SUPPRESSED,):
@@ -81,6 +83,8 @@ class Hierarchy:
         _check_height(self.height)
         if len(self.parents) != self.height:
             raise HierarchyError(f"{self.height + 1} levels need {self.height} parent maps, got {len(self.parents)}")
+        if len(self.level_names) not in (0, self.height + 1):
+            raise HierarchyError(f"{self.height + 1} levels need as many names, or none, got {len(self.level_names)}")
         for level, (children, parents, above) in enumerate(zip(self.labels, self.parents, self.labels[1:])):
             if not all(issubclass(kind, str) for kind in set(map(type, children))):
                 raise HierarchyError(f"the labels of level {level} must be texts")
@@ -356,7 +360,7 @@ class Hierarchy:
             tuple(np.searchsorted(above, np.array(level_values)[some]).tolist())
             for level_values, some, above in zip(self.parents, codes, codes[1:])
         )
-        return Hierarchy(labels, parents, self._order_of_some(0, base.tolist()), self.has_names)
+        return Hierarchy(labels, parents, self._order_of_some(0, base.tolist()), self.has_names, self.level_names)
 
     def with_value_apart(self, label: str) -> "Hierarchy":
         """Return the hierarchy with one more base value, the last, with the same name at all levels below `*`.
@@ -398,7 +402,9 @@ class Hierarchy:
             [self.labels[level][code] for code in self.lift(kept_levels[0], level)[finest]] for level in kept_levels
         )
         part = Hierarchy.from_rows(list(zip(*columns)))
-        return replace(part, order=self._order_of_some(kept_levels[0], finest), has_names=self.has_names)
+        order, names = self._order_of_some(kept_levels[0], finest), self.level_names
+        level_names = tuple(names[level] for level in kept_levels if names)
+        return replace(part, order=order, has_names=self.has_names, level_names=level_names if any(level_names) else ())
 
     def _order_of_some(self, level: int, codes: Sequence[int]) -> tuple[int, ...] | None:
         """Return the order of some values of a level, by their places among these, without values that have no place."""
@@ -556,6 +562,13 @@ class Domain:
     def hierarchy(self, attribute: str) -> Hierarchy:
         """Return the hierarchy of an attribute. Raises DomainMismatchError if the domain has no such attribute."""
         return self.hierarchies[self.index(attribute)]
+
+    @cached_property
+    def named_places(self) -> dict[str, tuple[str, int]]:
+        """Attribute and level of each attribute, and of each name of a level that no attribute has."""
+        levels = {name: (a, level) for a, h in self.items() for level, name in enumerate(h.level_names) if name}
+        attributes = {a: (a, 0) for a in self.attributes}
+        return attributes | levels | attributes
 
     def size(self, margin: Mapping[str, int]) -> int:
         """Return the number of cells of a margin, empty ones included."""

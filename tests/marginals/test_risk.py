@@ -128,7 +128,13 @@ def test_entries_are_labels_of_any_level_the_lowest_of_equal_ones(
     frame = pd.DataFrame({"age": [row[0] for row in LEVELS]})
     (tmp_path / "levels.csv").write_text("".join(";".join(row) + "\n" for row in LEVELS))
     known = pd.DataFrame({"age": [entry], "unknown": ["x"]})
-    found = assessed(tmp_path, 'dictionaries = ["known.csv"]\n', 'age.hierarchy = "levels.csv"\n', frame, known=known)
+    found = assessed(
+        tmp_path,
+        'dictionaries = ["known.csv"]\n',
+        'age.hierarchy = "levels.csv"\nage.label_form = "names"\n',
+        frame,
+        known=known,
+    )
     assert found.of_table().dictionaries[0].counts.tolist() == fitting
 
 
@@ -150,7 +156,7 @@ def test_rules_and_levels_of_an_assessment_are_those_of_the_disclosed_table(tmp_
     found = assessed(tmp_path, section, 'town.hierarchy = "towns.csv"\n')
     found = marginals.risk.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 1})
     assert found.table.disclosure.level_counts() == {"town": [0, 3, 0], "ill": [1, 2]}
-    with pytest.raises(marginals.MarginalsError, match="levels 0 to 2"):
+    with pytest.raises(marginals.MarginalsError, match="from 0 to 2, not 3"):
         marginals.risk.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), {"town": 3})
 
 

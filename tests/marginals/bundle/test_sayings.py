@@ -49,7 +49,7 @@ def release(folder: Path) -> Path:
     (folder / "release.toml").write_text(
         "data.path = 'people.csv'\nbase.table = 'none'\nprivacy = {k_link = 10, diversity = 'distinct:2'}\n"
         "[attributes.age]\nrole = 'quasi-identifier'\n[attributes.ill]\nrole = 'sensitive'\n"
-        f"[attributes.smokes]\nrole = 'quasi-identifier'\nhierarchy = 'groups.csv'\n{WORDS}"
+        f"[attributes.smokes]\nrole = 'quasi-identifier'\nhierarchy = 'groups.csv'\nlabel_form = 'names'\n{WORDS}"
     )
     assert run("publish", folder / "release.toml", "--out", folder / "out").exit_code == 0
     return folder / "out"

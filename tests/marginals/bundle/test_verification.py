@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import marginals
 from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, MinCell, Register, Verdict, parse_diversity
 from command_line import run
 from marginals import Attribute, InputError, Table
-from models import Hierarchy
+from models import Domain, Hierarchy
 from written_bundles import (
     DESCRIPTOR,
     SEAL,
@@ -506,7 +507,12 @@ def towns(
     """Ten rows of each value of each town, with one table of both. text: the diversity that is claimed."""
     rows = [(town, value) for town, inside in values.items() for value in inside for _ in range(10)]
     frame = pd.DataFrame(rows, columns=["town", "ill"])
-    table = marginals.read_table(frame, {"town": "quasi-identifier", "ill": Attribute(role, hierarchy=hierarchy)})
+    flat = Attribute(role, hierarchy=Hierarchy.flat(hierarchy.labels[0]))
+    table = marginals.read_table(frame, {"town": "quasi-identifier", "ill": flat})
+    domain = Domain.of(
+        {**dict(table.domain.items()), "ill": hierarchy}
+    )  # which no table is read with, if it is hostile
+    table = replace(table, counts=replace(table.counts, domain=domain))
     of = MaxentDiversity(parse_diversity(text), "ill")
     return write_margins(
         table, [TOWN_ILL], folder, (of, Register(of.diversity, of.sensitive)) if role == "sensitive" else ()

@@ -300,3 +300,16 @@ def test_an_estimate_never_leaves_out_labels_that_it_cannot_read() -> None:
             ask()
     assert release.count("age >= 25 and age not in mid40s|refused").exact
     assert release.mean("age", where="age not in mid40s|refused").upper < 34
+
+
+@given(st.lists(st.integers(0, 7), min_size=1, max_size=6))
+def test_a_number_names_one_set_of_values_at_all_levels(groups: list[int]) -> None:
+    hierarchy = Hierarchy.from_rows([(str(n), str(group), "*") for n, group in enumerate(groups)])
+    members = {str(group): {str(n) for n, other in enumerate(groups) if other == group} for group in groups}
+    base = {*hierarchy.labels[0]}
+    if any(label in base and members[label] != {label} for label in members):
+        with pytest.raises(InputError, match="at two levels for different values"):
+            Attribute("quasi-identifier", hierarchy=hierarchy)
+        assert Attribute("quasi-identifier", hierarchy=hierarchy, label_form="names").has_names
+    else:
+        assert Attribute("quasi-identifier", hierarchy=hierarchy).hierarchy == hierarchy

@@ -42,6 +42,20 @@ def test_a_role_is_changed_in_place_and_comments_stay(browser: Browser) -> None:
     assert "-role = &#34;quasi-identifier&#34;\n+role = &#34;ignored&#34;" in page
 
 
+def test_a_column_is_a_level_of_another_one_until_its_role_is_another(browser: Browser) -> None:
+    path = browser.window.file.path
+    key = 'level_of = "age"\n'
+    path.write_text(
+        CONFIG.replace("intervals = [5, 10]\n", "").replace("[attributes.town]\n", f"[attributes.town]\n{key}")
+    )
+    assert labels_of(browser, "age")[1:] == (("Aix", "Ely", "Ulm"), ("*",))
+    assert "town" in browser.until("/levels?attribute=age&level=1", "Ulm")
+    browser.change("/table", "/table/roles", {"role:sex": "ignored"})
+    assert key in path.read_text()
+    browser.change("/table", "/table/roles", {"role:town": "ignored"})
+    assert key not in path.read_text()
+
+
 def test_questions_stand_first_until_somebody_says_that_all_roles_are_right(browser: Browser) -> None:
     path = browser.window.file.path
     asked = "# Guessed: 2 categories.\n# Asked: the name says nothing that this program knows.\n"

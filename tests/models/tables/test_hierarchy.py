@@ -1,6 +1,7 @@
 """Hierarchies, domains and fitted levels: levels nest, masks and margins say the same, bad rows are refused unquoted."""
 
 import csv
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import combinations_with_replacement, count, pairwise
@@ -47,6 +48,24 @@ def test_a_restricted_hierarchy_keeps_the_rows_of_the_chosen_values_in_order(hie
     chosen = data.draw(st.lists(st.integers(0, hierarchy.size(0) - 1), min_size=1))
     kept = [row for code, row in enumerate(hierarchy.rows()) if code in chosen]
     assert hierarchy.restricted_to(chosen).rows() == kept
+
+
+@given(hierarchies(max_values=12), st.data())
+def test_names_of_levels_stay_with_their_levels(hierarchy, data):
+    names = (*(f"level {level}" for level in range(hierarchy.height)), "")
+    named = replace(hierarchy, level_names=names)
+    places = Domain.of({"a": named, "b": hierarchy}).named_places
+    assert places == {"a": ("a", 0), "b": ("b", 0), **{f"level {n}": ("a", n) for n in range(hierarchy.height)}}
+    assert Domain.of({"a": named, "level 0": hierarchy}).named_places["level 0"] == ("level 0", 0)
+    chosen = data.draw(st.lists(st.integers(0, hierarchy.size(0) - 1), min_size=1))
+    assert named.restricted_to(chosen).level_names == names
+    levels = sorted(data.draw(st.sets(st.integers(0, hierarchy.height - 1), min_size=1)))
+    part = named.over_levels(levels, range(hierarchy.size(levels[0])))
+    assert part.level_names == (*(names[level] for level in levels), "")
+    assert not hierarchy.over_levels(levels, [0]).level_names
+    for wrong in (names[1:], (*names, "")):
+        with pytest.raises(HierarchyError, match="levels need as many names, or none"):
+            replace(hierarchy, level_names=wrong)
 
 
 @given(hierarchies(max_levels=3), st.data())

@@ -1,0 +1,88 @@
+"""Columns that are levels of another one, as the age group is of the age: rows give the rule, as a file would."""
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from marginals.errors import InputError
+from marginals.messages import LONGEST_WORDS, is_words
+from marginals.tables.attribute import COUNT, Attribute, Role
+from marginals.tables.intervals import are_names, interval, intervals, labels_of_several
+from models.tables.hierarchy import SUPPRESSED, Hierarchy
+
+
+def is_level_name(name: object) -> bool:
+    """Return whether a text can name a level: words that no condition takes for more than one name."""
+    return is_words(name) and bool(_LEVEL_NAME.fullmatch(str(name))) and name != COUNT
+
+
+LEVEL_NAMES = (
+    f"have words of letters, digits, _, -, . and / in at most {LONGEST_WORDS} characters, begin with a letter, and have no "
+    f'and, or, not, in or is among them, nor be "{COUNT}"'
+)
+_LEVEL_NAME = re.compile(r"(?!.*\b(?:and|or|not|in|is)\b)[^\W\d][\w./-]*(?: [\w./-]+)*", re.IGNORECASE)
+
+
+def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -> None:
+    """Raise InputError for a column that can be no level. ladders: attributes with the levels of another release."""
+    for name, of in [(name, attribute.level_of) for name, attribute in attributes.items() if attribute.level_of]:
+        base = attributes.get(of)
+        if base is None or base.level_of or {attributes[name].role, base.role} != {Role.QUASI_IDENTIFIER}:
+            raise InputError(
+                f"level_of of {name!r} names {of!r}: both must be quasi-identifiers, and {of!r} no level of another column"
+            )
+        taken = [key for key in ("hierarchy", "intervals", "prefixes", "dates", "order") if getattr(base, key)]
+        taken += ["ladder"] * base.is_fitted + ["data.ladders"] * (of in ladders)
+        if taken:
+            raise InputError(f"the levels of {of!r} are columns such as {name!r}; leave out its {', '.join(taken)}")
+        if not is_level_name(name):
+            raise InputError(f"the name of the level {name!r} must {LEVEL_NAMES}; rename the column")
+
+
+def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], *, has_names: bool) -> Hierarchy:
+    """Return the hierarchy of the first column, of which the others are levels. columns: value of each row, or None.
+
+    Raises InputError, which names no value, if rows contradict each other, or none says where a value belongs.
+    """
+    base, *others = columns
+    above = {name: _rule(source, base, name, columns) for name in others}
+    levels = sorted(others, key=lambda name: -len({*above[name].values()}))
+    values = sorted(above[levels[0]], key=_place)
+    paths = {base: values, **{name: [above[name][value] for value in values] for name in levels}}
+    labels, parents = [tuple(values)], list[tuple[int, ...]]()
+    for fine, coarse in pairwise(paths):
+        rule = _rule(source, fine, coarse, paths)
+        # By each label alone, so that the order of a level depends on no value below it.
+        labels.append(tuple(sorted({*rule.values()}, key=_place)))
+        codes = {label: code for code, label in enumerate(labels[-1])}
+        parents.append(tuple(codes[rule[label]] for label in labels[-2]))
+        if len(codes) == len(rule):
+            raise InputError(
+                f"{fine!r} and {coarse!r} of {source} say the same: one of the two columns says it all. Give the other the "
+                'role "ignored", and write its words as values of the one that stays'
+            )
+    hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels, ""))
+    is_misread = not has_names and any(intervals(values)) and are_names(hierarchy)
+    if is_misread or any(labels_of_several(hierarchy)):
+        raise InputError(
+            f"labels of {', '.join(map(repr, levels))} in {source} could be taken for other values of {base!r}, as numbers "
+            f'that do not hold those under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
+        )
+    return hierarchy
+
+
+def _rule(source: str, fine: str, coarse: str, columns: Mapping[str, Sequence[str | None]]) -> dict[str, str]:
+    pairs = {(one, other) for one, other in zip(columns[fine], columns[coarse]) if one is not None}
+    rule = {one: other for one, other in pairs if other is not None}
+    if 0 < len(rule) == len({one for one, _ in pairs}) == sum(other is not None for _, other in pairs):
+        return rule
+    raise InputError(
+        f"{coarse!r} of {source} does not follow from {fine!r}: values of {fine!r} have several, or none in any row. Mend "
+        "the rows, or leave out level_of"
+    )
+
+
+def _place(label: str) -> tuple[bool, Decimal, str]:
+    numbers = interval(label)
+    return (True, Decimal(0), label) if numbers is None else (False, numbers.low, label)
