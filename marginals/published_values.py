@@ -7,7 +7,7 @@ that compares two attributes, or that joins several by "or" or "not".
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import reduce
 from operator import or_
