@@ -103,10 +103,10 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
     counted = _counted(guessed)
     while gone := _hidden(counted.table, reason) or _dependent(guessed, counted.table):
-        left_out = {name: (guessed.guesses[name], why) for name, why in gone.items()}
-        before = guessed.complete
+        before, left_out = guessed.complete, {name: guessed.guesses[name] for name in gone}
+        so_far = {name: "" if guess.is_alone else f"{guess.why}; " for name, guess in left_out.items()}
         guessed = guessed.changed(
-            {name: guess.decided(f"{guess.why}; {why}", why, Role.IGNORED) for name, (guess, why) in left_out.items()}
+            {name: own.decided(so_far[name] + gone[name], gone[name], Role.IGNORED) for name, own in left_out.items()}
         )
         if not guessed.used:
             raise guessed.nothing_published
@@ -126,10 +126,11 @@ def _hidden(table: Table, reason: str) -> dict[str, str]:
 
 
 def _dependent(guessed: GuessedTable, table: Table) -> dict[str, str]:
-    """A column that publishing would refuse beside another sensitive one, and why, unless somebody chose both."""
+    """A column that publishing would refuse beside another sensitive one, and why, unless somebody asked for both."""
     alone = [name for name in table.sensitive if guessed.guesses[name].is_alone]
     found = dependence(table, Policy(diversity=PROPOSED, alone=alone))
-    open_ones = [name for name in (found or ())[:2] if name not in guessed.chosen.roles]
+    asked_for = {*guessed.chosen.roles, *guessed.chosen.needed}
+    open_ones = [name for name in (found or ())[:2] if name not in asked_for]
     if found is None or not open_ones:
         return {}
     name = min(open_ones, key=lambda name: name not in alone)
