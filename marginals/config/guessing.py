@@ -127,15 +127,15 @@ def _hidden(table: Table, reason: str) -> dict[str, str]:
 
 def _dependent(guessed: GuessedTable, table: Table) -> dict[str, str]:
     """A column that publishing would refuse beside another sensitive one, and why, unless somebody asked for both."""
-    alone = [name for name in table.sensitive if guessed.guesses[name].is_alone]
-    found = dependence(table, Policy(diversity=PROPOSED, alone=alone))
+    single = [name for name in table.sensitive if guessed.guesses[name].is_alone]
+    dependent = dependence(table, Policy(diversity=PROPOSED, alone=single))
     asked_for = {*guessed.chosen.roles, *guessed.chosen.needed}
-    open_ones = [name for name in (found or ())[:2] if name not in asked_for]
-    if found is None or not open_ones:
+    open_ones = [name for name in (dependent or ())[:2] if name not in asked_for]
+    if dependent is None or not open_ones:
         return {}
-    name = min(open_ones, key=lambda name: name not in alone)
-    other = found.other if name == found.name else found.name
-    rule = f"it follows from {other}" if name == found.follower else f"it tells {other}"
+    name = min(open_ones, key=lambda name: name not in single)
+    other = dependent.other if name == dependent.name else dependent.name
+    rule = f"it follows from {other}" if name == dependent.follower else f"it tells {other}"
     return {name: f"in all rows {rule}; {other} is published, so no promise about {name} would hold"}
 
 
