@@ -160,13 +160,15 @@ class BundleContent:
         if not isinstance(claim, MinCell):  # which is about values behind labels, too
             occurring = []
         least = claim.least_count if isinstance(claim, CountClaim) else 1
-        given = given_pairs(published, pairs or self.impossible, occurring, least)
+        remaining = given_pairs(published, pairs or self.impossible, occurring, least)
         if isinstance(claim, MaxentDiversity) and all(
-            is_collapsible(group.cliques, [*given.masks, *(given.domain.mask(s.cells.margin) for s in given.supports)])
-            for group in sensitive_groups(given.domain, given.masks, [claim.sensitive])
+            is_collapsible(
+                group.cliques, [*remaining.masks, *(remaining.domain.mask(s.cells.margin) for s in remaining.supports)]
+            )
+            for group in sensitive_groups(remaining.domain, remaining.masks, [claim.sensitive])
         ):
             return published
-        return given
+        return remaining
 
     @cached_property
     def model(self) -> MarginalModel:
@@ -263,10 +265,10 @@ class BundleContent:
         return Verification(checks, (), rules, self.smallest_sensitive, crossing=self.everything.crossings)
 
     def _deciding(self, claim: Claim) -> Collection:
-        given = self.without_impossible(claim)
+        remaining = self.without_impossible(claim)
         if not isinstance(claim, AttributeClaim):
-            return given
-        if given is not self.everything:
+            return remaining
+        if remaining is not self.everything:
             raise CriterionError(f"impossible pairs change what the tables say of {claim.sensitive!r}")
         return self.collection  # which tables of other attributes leave as it is (design 4.18)
 

@@ -106,7 +106,10 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
         before, left_out = guessed.complete, {name: guessed.guesses[name] for name in gone}
         so_far = {name: "" if guess.is_alone else f"{guess.why}; " for name, guess in left_out.items()}
         guessed = guessed.changed(
-            {name: own.decided(so_far[name] + gone[name], gone[name], Role.IGNORED) for name, own in left_out.items()}
+            {
+                name: guess.decided(so_far[name] + gone[name], gone[name], Role.IGNORED)
+                for name, guess in left_out.items()
+            }
         )
         if not guessed.used:
             raise guessed.nothing_published
