@@ -5,7 +5,6 @@ from ast import literal_eval
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from shutil import copytree
 from typing import Any
 
 import numpy as np
@@ -14,25 +13,14 @@ import pytest
 
 from command_line import output, run
 from first_configs import init
-from marginals import (
-    Attribute,
-    InputError,
-    Part,
-    Policy,
-    Release,
-    Table,
-    open_release,
-    publish,
-    read_config,
-    read_table,
-)
-from marginals.config.release_toml import disclosure_risk
+from marginals import Attribute, InputError, Part, Policy, Release, Table, open_release, publish, read_table
 from marginals.errors import BundleError
 from marginals.publishing.frontier import frontier
 from marginals.publishing.single_tables import assess, chosen_table
 from models import Hierarchy
+from small_release import write_release
 from table_readers import handed_over
-from written_bundles import change_descriptor
+from written_bundles import change_descriptor, release_files, write_margins
 
 refused = partial(pytest.raises, InputError)
 quasi = partial(Attribute, role="quasi-identifier")
@@ -74,29 +62,26 @@ def by_file(frame: pd.DataFrame, *columns: str, **settings: str) -> Attribute:
 
 @pytest.mark.parametrize("k", [5, 50])
 @pytest.mark.parametrize("seed", range(3))
-def test_the_release_is_that_of_the_declared_hierarchy(k: int, seed: int, tmp_path: Path) -> None:
+def test_the_release_is_that_of_the_declared_hierarchy(k: int, seed: int) -> None:
     frame = people(seed).assign(sex=lambda rows: np.where(rows.index % 7 > rows.age / 10, "f", "m"))
-    declared = {"age": by_file(frame, "band", "half"), "ill": quasi()}
+    kinds = [{**USED, "sex": quasi()}, {"age": by_file(frame, "band", "half"), "ill": quasi(), "sex": quasi()}]
     shown = {"must_publish": [{"age": 1, "ill": 0}, {"age": 2, "sex": 0}], "must_not_publish": [{"age": 1, "sex": 0}]}
     for settings in ({}, shown):
-        files, described = [], []
-        for name, attributes in (("columns", USED), ("file", declared)):
-            folder = tmp_path / f"{name}{len(settings)}"
-            publish(read_table(frame, {**attributes, "sex": quasi()}, k=k), policy(k, **settings)).write(folder)
-            files.append({file.name: file.read_bytes() for file in folder.rglob("*.csv")})
-            described.append(json.loads((folder / "datapackage.json").read_text()))
+        files = [release_files(released(read_table(frame, kind, k=k), k=k, **settings)) for kind in kinds]
+        tables = [{path: each for path, each in own.items() if path.endswith(".csv")} for own in files]
+        ages = [own.pop("hierarchies/age.csv") for own in tables]
         # A named level that no table shows is listed, too, so that conditions on it can be answered.
-        ages = [of_kind.pop("age.csv") for of_kind in files]
         assert ages[0] == ages[1] if settings else ages[0].startswith(ages[1][:6])
-        assert files[0] == files[1]
-    assert list(described[0]["release"]["attributes"]["age"].pop("levels")) == ["band", "half"]
-    assert {**described[0]["release"], "report": 0} == {**described[1]["release"], "report": 0}
-    assert described[0]["resources"] == described[1]["resources"]
+        assert tables[0] == tables[1]
+    one, other = (json.loads(own["datapackage.json"]) for own in files)
+    assert list(one["release"]["attributes"]["age"].pop("levels")) == ["band", "half"]
+    assert {**one["release"], "report": 0} == {**other["release"], "report": 0}
+    assert one["resources"] == other["resources"]
 
 
 @pytest.mark.parametrize("k", [5, 50])
 @pytest.mark.parametrize("seed", range(3))
-def test_conditions_by_both_names_count_the_rows(k: int, seed: int, tmp_path: Path) -> None:
+def test_conditions_by_both_names_count_the_rows_and_tell_a_part(k: int, seed: int, tmp_path: Path) -> None:
     frame = people(seed)
     publish(read(frame, k=k), policy(k, must_publish=[{"band": 0, "ill": 0}])).write(tmp_path / "release")
     release = open_release(tmp_path / "release")
@@ -107,6 +92,7 @@ def test_conditions_by_both_names_count_the_rows(k: int, seed: int, tmp_path: Pa
         "age >= 20": age >= 20,
         "half=early or band=40-49": (age < 30) | (age >= 40),
         "band in 10-19|20-29 and half=early": age < 30,
+        "band in 10-19|40-49": (age < 20) | (age >= 40),
     }
     for name, label in [("band", each) for each in frame.band.unique()] + [("half", "early"), ("half", "late")]:
         inside = rows[f"{name}={label}"] = frame[name] == label
@@ -125,6 +111,14 @@ def test_conditions_by_both_names_count_the_rows(k: int, seed: int, tmp_path: Pa
     assert many.lower <= (age >= 25).sum() <= many.upper
     with refused(match="cuts through a value of 'band': name its values, or ask for 'age'"):
         release.count("band >= 25")
+    with refused(match="cuts through a value of 'band'"):
+        read(frame, k=k, where=Part("band >= 25"))
+    for where in ("band=20-29", "half=early", "band in 10-19|40-49", "age=20-29"):
+        part = publish(read(frame, k=k, where=Part(where)), policy(k)).write(tmp_path / where).release
+        assert open_release(part.path).count().value == rows[where].sum()
+        assert part.verify().ok
+        for band, counted in frame.band[rows[where]].value_counts().items():
+            assert part.count(f"band={band}").lower == counted
 
 
 def test_a_base_name_takes_no_label_and_no_number_of_a_level() -> None:
@@ -190,26 +184,6 @@ def test_one_column_is_named_once() -> None:
     for ask in (release.mean, release.total, release.quantile):
         with refused(match="'band' is a level of 'age': its numbers, if it has any, are those of 'age'"):
             ask("band")
-
-
-@pytest.mark.parametrize(
-    ("where", "bands"),
-    [
-        ("band = 20-29", ["20-29"]),
-        ("half=early", ["10-19", "20-29"]),
-        ("band in 10-19|40-49", ["10-19", "40-49"]),
-        ("age = 20-29", ["20-29"]),
-    ],
-)
-@pytest.mark.parametrize("k", [5, 50])
-def test_a_part_is_told_by_either_name(where: str, bands: list[str], k: int, tmp_path: Path) -> None:
-    frame = people()
-    part = publish(read(frame, k=k, where=Part(where)), policy(k))
-    release = open_release(part.write(tmp_path / "release").release.path)
-    assert release.count().value == frame.band.isin(bands).sum()
-    assert release.verify().ok
-    for band in bands:
-        assert release.count(f"band={band}").lower == (frame.band == band).sum()
 
 
 def test_impossible_pairs_know_both_names_and_the_labels_of_each() -> None:
@@ -319,9 +293,9 @@ def test_meanings_are_of_the_values_whatever_their_spelling_and_none_of_their_gr
     assert release.count("band=thirties").value == release.count("band=30-39").value
     assert release.count("band=20-29").value == (DECADE == 2).sum()
     assert release.count("age=20-29").value == release.count("age=41").value
-    for asked in ("age=thirties", "band=the prime"):
-        with refused(match="has no published value"):
-            release.count(asked)
+    for column, asked in (("age", "thirties"), ("band", "the prime")):
+        with refused(match=f"'{column}' has no published value '{asked}'"):
+            release.count(f"{column}={asked}")
 
 
 def test_the_order_of_a_level_depends_on_no_value_below_it() -> None:
@@ -337,13 +311,6 @@ NAMED = ["a\nb", "a" * 201, "", "*", "count", "ill=y and age", "ill = y", "ill "
 NAMED += ["ill or ill", "not ill", "ill IN y", "ill<", "(ill"]
 
 
-@pytest.fixture(scope="module")
-def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    table = read_table(people(), {**USED, "ill": Attribute("sensitive")}, k=60)
-    folder = tmp_path_factory.mktemp("named") / "release"
-    return publish(table, Policy(k_link=60, diversity="distinct:2")).write(folder).release.path
-
-
 @pytest.mark.parametrize(
     ("attribute", "levels", "words"),
     [
@@ -353,10 +320,9 @@ def named(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("ill", {"illness": 0}, "must number levels of a quasi-identifier"),
     ],
 )
-def test_damaged_names_of_levels_are_refused(
-    attribute: str, levels: Any, words: str, named: Path, tmp_path: Path
-) -> None:
-    folder = copytree(named, tmp_path / "copy")
+def test_damaged_names_of_levels_are_refused(attribute: str, levels: Any, words: str, tmp_path: Path) -> None:
+    table = read_table(people(), {**USED, "ill": Attribute("sensitive")})
+    folder = write_margins(table, [{"age": 1, "ill": 0}], tmp_path / "release")
     change_descriptor(folder, lambda release: release["attributes"][attribute].update(levels=levels))
     with pytest.raises(BundleError, match=words):
         open_release(folder)
@@ -380,31 +346,23 @@ def test_only_rows_that_count_are_counted_and_all_rows_give_the_rule() -> None:
         read(frame.assign(band=frame.band.where(frame.index != 1, "elsewhere")), person="person", one_row="first")
 
 
-CONFIG = """data = {path = "people.csv", reviewed = true, impossible = [{band = ["10-19"], ill = ["y"]}], PART}
-privacy.k_link = 5
-search = {must_publish = [{ band = 0, ill = 0 }], wanted = [{attributes = ["half", "ill"]}]}
-[attributes]
-age = {role = "quasi-identifier"}
-band = {role = "quasi-identifier", level_of = "age"}
-half = {role = "quasi-identifier", level_of = "age"}
-ill = {role = "quasi-identifier"}
-"""
-
-
 def test_a_config_takes_both_names_and_a_query_answers_them(tmp_path: Path) -> None:
-    frame, config = people(), tmp_path / "release.toml"
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    config.write_text(CONFIG.replace("PART", "where = 'half = early or band=30-39'"))
+    frame, level = people(), 'quasi-identifier\nlevel_of = "age"'
+    roles = dict.fromkeys(frame, "quasi-identifier") | {"band": level, "half": level}
+    wanted = 'must_publish = [{ band = 0, ill = 0 }]\nwanted = [{attributes = ["half", "ill"]}]\n'
+    config = write_release(tmp_path, frame, roles, f"[privacy]\nk_link = 5\n[search]\n{wanted}")
+    text = 'data.impossible = [{band = ["10-19"], ill = ["y"]}]\n' + config.read_text()
+    config.write_text(f"data.where = 'half = early or band=30-39'\n{text}")
     output("publish", config, "--out", tmp_path / "release")
-    wanted = ((frame.age // 10 == 3) & (frame.ill == "y")).sum()
+    counted = ((frame.age // 10 == 3) & (frame.ill == "y")).sum()
     for condition in ("band=30-39", "age=30-39", "half=late"):
         answer = json.loads(output("query", tmp_path / "release", condition, "ill=y", "--json"))
-        assert answer["lower"] == answer["upper"] == wanted
+        assert answer["lower"] == answer["upper"] == counted
     assert "age in band" in (tmp_path / "release" / "report.html").read_text()
-    config.write_text(CONFIG.replace(", PART", ""))
+    config.write_text(text)
     output("anonymize", config, "--out", tmp_path / "table.csv")
     output("verify", tmp_path / "table.csv", "--config", config)
-    config.write_text(CONFIG.replace(", PART", "").replace("level_of", 'ladder = "fitted", level_of', 1))
+    config.write_text(text.replace("level_of", 'ladder = "fitted"\nlevel_of', 1))
     assert "leave out ladder here" in run("publish", config, "--out", tmp_path / "other", status=2).output
     assert not (tmp_path / "other").exists()
 
@@ -439,37 +397,3 @@ def test_what_follows_by_chance_or_mostly_is_no_level(tmp_path: Path) -> None:
     mostly.loc[5, "band"] = mostly.band[mostly.band != mostly.band[5]].iloc[0]
     for frame in (chance, mostly):
         assert not [question for question in init(frame, tmp_path).questions if "level_of" in question["reason"]]
-
-
-ATTACKED = """data = {path = "people.csv", reviewed = true}
-attributes.age.role = "quasi-identifier"
-attributes.band = {role = "quasi-identifier", level_of = "age"}
-attributes.sex.role = "quasi-identifier"
-attributes.id.role = "identifier"
-[risk]
-"""
-
-
-@pytest.mark.parametrize(
-    "known",
-    [
-        'dictionaries = ["dict.csv"]',
-        'linkage = {table = "dict.csv"}',
-        'linkage = {table = "dict.csv", columns = ["band"]}',
-        'weights = {age = 1}\npersonal_weights = "dict.csv"',
-    ],
-    ids=["dictionaries", "linkage", "columns", "personal weights"],
-)
-def test_attackers_who_know_a_level_are_not_left_out(known: str, tmp_path: Path) -> None:
-    frame = people().assign(id=lambda rows: rows.index, sex=lambda rows: np.where(rows.index % 2, "f", "m"))
-    frame.to_csv(tmp_path / "people.csv", index=False)
-    file, config = tmp_path / "dict.csv", tmp_path / "release.toml"
-    config.write_text(ATTACKED + known)
-    for columns in (["id", "band", "sex"], ["id", "band"], ["id", "age", "band"]):
-        frame[columns].to_csv(file, index=False)
-        with refused(match=r"column 'band' of dict\.csv is a level"):
-            disclosure_risk(read_config(config))
-    if "dictionaries" in known:
-        frame[["id", "band", "sex"]].rename(columns={"band": "age"}).to_csv(file, index=False)
-        risks = [disclosure_risk(read_config(config), levels) for levels in ({"age": 1}, {"band": 0})]
-        assert [risk.of_table().bayes_risk for risk in risks] == [pytest.approx(8 / 800)] * 2
