@@ -114,8 +114,9 @@ def test_conditions_by_both_names_count_the_rows_and_tell_a_part(k: int, seed: i
     with refused(match="cuts through a value of 'band'"):
         read(frame, k=k, where=Part("band >= 25"))
     for where in ("band=20-29", "half=early", "band in 10-19|40-49", "age=20-29"):
-        part = publish(read(frame, k=k, where=Part(where)), policy(k)).write(tmp_path / where).release
-        assert open_release(part.path).count().value == rows[where].sum()
+        written = publish(read(frame, k=k, where=Part(where)), policy(k)).write(tmp_path / where)
+        part = open_release(written.release.path)
+        assert part.count().value == rows[where].sum()
         assert part.verify().ok
         for band, counted in frame.band[rows[where]].value_counts().items():
             assert part.count(f"band={band}").lower == counted
