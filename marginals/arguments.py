@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import signature
 from math import inf
-from numbers import Integral, Real
+from numbers import Real
 from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, TypeVar, cast
@@ -110,9 +110,13 @@ def _is_number(value: object) -> bool:
 
 def whole(least: int, most: int | None = None) -> Taken:
     """Whole numbers of Python or of NumPy, from `least` on."""
-    words = f"a whole number from {least:,} {'on' if most is None else f'to {most:,}'}"
     last = inf if most is None else most
-    return Taken(words, lambda value: isinstance(value, Integral) and _is_number(value) and least <= int(value) <= last)
+
+    def test(value: Any) -> bool:
+        is_whole = hasattr(value, "__index__") and not isinstance(value, bool) and not getattr(value, "shape", ())
+        return is_whole and least <= value.__index__() <= last
+
+    return Taken(f"a whole number from {least:,} {'on' if most is None else f'to {most:,}'}", test)
 
 
 def number(least: float, most: float = inf, *, inside: bool = False) -> Taken:

@@ -30,7 +30,7 @@ def within(seconds: Seconds) -> Deadline:
     return NEVER if seconds == inf else Deadline.after(seconds, time.monotonic)
 
 
-SEARCH_CLOCK = time.monotonic
+SEARCH_CLOCK = time.monotonic  # of the time limit of a policy
 
 
 class Phases:

@@ -304,7 +304,7 @@ def without_percent(label: str) -> str:
     return _OF_PERCENT.sub("", label) or label
 
 
-_MOST_PERCENT = 1000  # a total may be smaller than its part, as in rates
+_MOST_PERCENT = 1000  # from which on a text is no percentage; a total may be smaller than its part, as in rates
 
 
 def share_of(text: str, total: Interval) -> Interval | None:

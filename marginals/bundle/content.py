@@ -15,12 +15,14 @@ from checks.claims import (
     MinCell,
     NoSmallCertain,
     Question,
+    Register,
     answer,
     listing,
     undecided,
 )
 from checks.combinatorial import ToldByLabels, crowded, label_counts, sensitive_groups
 from checks.diversity.criterion import Diversity
+from checks.errors import CriterionError
 from checks.finding import FULL, Finding, Verdict
 from checks.impossible import ImpossiblePair, given_pairs
 from marginals.bundle.imprint import NO_IMPRINT, TITLE, Imprint
@@ -144,13 +146,27 @@ class BundleContent:
     def without_impossible(
         self, claim: Claim | None = None, pairs: Sequence[ImpossiblePair] = (), collection: Collection | None = None
     ) -> Collection:
-        """Published marginals, or a collection, without the cells of impossible pairs. May raise CriterionError."""
+        """Published marginals, or a collection, without the cells of impossible pairs where these matter for a claim.
+
+        May raise CriterionError.
+        """
+        published = collection or self.everything
+        if isinstance(
+            claim, KLink | Register
+        ):  # about published counts, and about readers who know who has which values
+            return published
         counted = {name for name, numbers in self.known_labels.items() if max(numbers.values()) > 1}
         occurring = [name for name in self.domain.attributes if self.labels is None or name in counted]
         if not isinstance(claim, MinCell):  # which is about values behind labels, too
             occurring = []
         least = claim.least_count if isinstance(claim, CountClaim) else 1
-        return given_pairs(collection or self.everything, pairs or self.impossible, occurring, least)
+        given = given_pairs(published, pairs or self.impossible, occurring, least)
+        if isinstance(claim, MaxentDiversity) and all(
+            is_collapsible(group.cliques, [*given.masks, *(given.domain.mask(s.cells.margin) for s in given.supports)])
+            for group in sensitive_groups(given.domain, given.masks, [claim.sensitive])
+        ):
+            return published
+        return given
 
     @cached_property
     def model(self) -> MarginalModel:
@@ -247,11 +263,12 @@ class BundleContent:
         return Verification(checks, (), rules, self.smallest_sensitive, crossing=self.everything.crossings)
 
     def _deciding(self, claim: Claim) -> Collection:
-        # the one table of a sensitive attribute decides a claim on it, whatever tables of others there are (4.18)
-        if isinstance(claim, AttributeClaim):
-            return self.collection
-        # published counts do not depend on impossible pairs
-        return self.everything if isinstance(claim, KLink) else self.without_impossible(claim)
+        given = self.without_impossible(claim)
+        if not isinstance(claim, AttributeClaim):
+            return given
+        if given is not self.everything:
+            raise CriterionError(f"impossible pairs change what the tables say of {claim.sensitive!r}")
+        return self.collection  # which tables of other attributes leave as it is (design 4.18)
 
     def _as_far_as_said(self, claim: Claim, finding: Finding) -> Finding:
         # undecided if the release does not count values behind labels, and small counts follow if all occur

@@ -1,4 +1,4 @@
 """The config file of a release, `release.toml`."""
 
-RARE = 10  # rows of a value, unless the user says otherwise
+RARE = 10  # values of fewer rows are rare, unless the user says otherwise
 UNKNOWN = "the name says nothing that this program knows"

@@ -103,10 +103,10 @@ def counted_table(guessed: GuessedTable) -> tuple[GuessedTable, CountedTable]:
     reason = "nobody should learn it, and nearly all rows that have a value have the same one"
     counted = _counted(guessed)
     while gone := _hidden(counted.table, reason) or _dependent(guessed, counted.table):
-        left_out = {name: (guessed.guesses[name], why) for name, why in gone.items()}
-        before = guessed.complete
+        before, left_out = guessed.complete, {name: guessed.guesses[name] for name in gone}
+        so_far = {name: "" if guess.is_alone else f"{guess.why}; " for name, guess in left_out.items()}
         guessed = guessed.changed(
-            {name: guess.decided(f"{guess.why}; {why}", why, Role.IGNORED) for name, (guess, why) in left_out.items()}
+            {name: own.decided(so_far[name] + gone[name], gone[name], Role.IGNORED) for name, own in left_out.items()}
         )
         if not guessed.used:
             raise guessed.nothing_published
@@ -126,15 +126,16 @@ def _hidden(table: Table, reason: str) -> dict[str, str]:
 
 
 def _dependent(guessed: GuessedTable, table: Table) -> dict[str, str]:
-    """A column that publishing would refuse beside another sensitive one, and why, unless somebody chose both."""
-    alone = [name for name in table.sensitive if guessed.guesses[name].is_alone]
-    found = dependence(table, Policy(diversity=PROPOSED, alone=alone))
-    open_ones = [name for name in (found or ())[:2] if name not in guessed.chosen.roles]
-    if found is None or not open_ones:
+    """A column that publishing would refuse beside another sensitive one, and why, unless somebody asked for both."""
+    single = [name for name in table.sensitive if guessed.guesses[name].is_alone]
+    dependent = dependence(table, Policy(diversity=PROPOSED, alone=single))
+    asked_for = {*guessed.chosen.roles, *guessed.chosen.needed}
+    open_ones = [name for name in (dependent or ())[:2] if name not in asked_for]
+    if dependent is None or not open_ones:
         return {}
-    name = min(open_ones, key=lambda name: name not in alone)
-    other = found.other if name == found.name else found.name
-    rule = f"it follows from {other}" if name == found.follower else f"it tells {other}"
+    name = min(open_ones, key=lambda name: name not in single)
+    other = dependent.other if name == dependent.name else dependent.name
+    rule = f"it follows from {other}" if name == dependent.follower else f"it tells {other}"
     return {name: f"in all rows {rule}; {other} is published, so no promise about {name} would hold"}
 
 

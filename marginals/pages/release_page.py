@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from checks.claims import AttributeClaim, CountClaim
+from checks.claims import AttributeClaim, MinCell
 from marginals.attacks import published_attacks
 from marginals.bundle.content import BundleContent
 from marginals.bundle.writing import identity_of
@@ -63,10 +63,8 @@ def report_html(published: BundleContent) -> bytes:
     claims = [claim_words(*pair, published.sensitive) for pair in zip(published.claims, checks)]
     about = [claim for claim in published.claims if isinstance(claim, AttributeClaim)]
     demanded = {claim for rule in published.rules for claim in rule.claims}
-    holding = [
-        c for c, finding in zip(published.claims, findings.checks) if isinstance(c, CountClaim) and finding.holds
-    ]
-    least = max((claim.least_cell or 1 for claim in holding), default=1)
+    holding = [claim for claim, finding in zip(published.claims, findings.checks) if finding.holds]
+    least = max((claim.least_count for claim in holding if isinstance(claim, MinCell)), default=1)
     attacks = published_attacks(published, _LAID_OUT if published.collection.is_decomposable else _FITTED)
     return page(
         "report.html",

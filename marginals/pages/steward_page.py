@@ -61,7 +61,7 @@ def steward_html(report: StewardReport) -> bytes:
         proven=proven_in_words(search, 6, has_base=report.has_base),
         chance=chance_in_words(report, 6),
         poor=worse_than_one_way(report),
-        beside_lines=beside_lines(report.further, report.domain),
+        beside_lines=[*beside_lines(report.further, report.domain)],
         ended=ENDED_BY_TIME if report.search.stopped else "",
         steps=[replace(s, move=with_level_names(s.move, report.domain)) for s in search.steps[:_STEPS]],
         later=max(0, len(search.steps) - _STEPS),

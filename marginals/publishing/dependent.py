@@ -30,8 +30,8 @@ class Dependence(NamedTuple):
 
 def require_independent(table: Table, policy: Policy) -> None:
     """Raise InputError if no promise about a sensitive column holds for readers who know how it follows from another."""
-    if (found := dependence(table, policy)) is not None:
-        name, other, follower = found
+    if (dependent := dependence(table, policy)) is not None:
+        name, other, follower = dependent
         source = other if follower == name else name
         raise InputError(
             f"{follower!r} follows from {source!r} in all rows, so tables of {other!r} would tell readers who know the rule "

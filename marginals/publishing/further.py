@@ -69,8 +69,10 @@ def chosen_tables(prepared: Prepared, search: Search, deadline: Deadline, progre
     nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
     pairs = [analysis.attributes for analysis in policy.analyses if len(analysis.attributes) == 2]
     wanted = wish.wanted or [names for names in pairs if {*names} <= {*nonsensitive}]
-    kept = tuple(group.cliques for group in sensitive_groups(domain, core.masks, table.sensitive))
-    limits = FurtherLimits(len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels, kept=kept)
+    undisturbed = tuple(group.cliques for group in sensitive_groups(domain, core.masks, table.sensitive))
+    limits = FurtherLimits(
+        len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels, undisturbed=undisturbed
+    )
 
     def allowed(mask: Mask) -> bool:
         return search.problem.constraint([mask], 0) is None

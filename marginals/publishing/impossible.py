@@ -10,7 +10,6 @@ from functools import reduce
 from itertools import product
 from operator import or_
 
-from checks.claims import KCombinatorial, MinCell, NoSmallCertain
 from checks.errors import CriterionError
 from checks.impossible import ImpossiblePair, are_shown_as_empty, excluded_cells, stated_pairs
 from marginals.bundle.content import BundleContent
@@ -41,8 +40,6 @@ def released_pairs(
 
 def opened_pairs(prepared: Prepared, chosen: Collection, published: BundleContent) -> list[list[ImpossiblePair]]:
     """The pairs from which readers conclude more than from the published margins, grouped by their two attributes."""
-    if not any(isinstance(claim, KCombinatorial | MinCell | NoSmallCertain) for claim in published.claims):
-        return []
     groups: dict[frozenset[str], list[ImpossiblePair]] = {}
     for pair in prepared.table.impossible:
         groups.setdefault(frozenset(pair), []).append(pair)

@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from marginals.bundle.content import Verification
 
 UNTOLD = Codebook()  # of a release that says of no label what it means
-# The condition of all claims about what tables together tell (design 4.24).
+# The condition of claims about what tables together tell (design 4.24), and these claims.
 CONDITION = "This holds for readers who know no impossible combination of values, or only those that the release lists."
 
-CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))  # on this
+CONDITIONAL = tuple(kind.criterion for kind in (KCombinatorial, MinCell, NoSmallCertain, NoSmallCellCertain))
 _MOST_NAMED = 3  # sensitive attributes of a sentence
 
 

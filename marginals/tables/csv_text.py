@@ -264,8 +264,8 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
                     ends = np.flatnonzero((codes == 10) | (codes == 13))
                     is_suspect |= bool((np.searchsorted(places, ends) % 2).any())
                 is_suspect |= b"\0" in block
-                if line and (found := block.count(line)):
-                    headers += found if found == 1 else len(pattern.findall(block))
+                if line and (times := block.count(line)):
+                    headers += times if times == 1 else len(pattern.findall(block))
                 breaks += block.count(b"\n") + block.count(b"\r") - block.count(b"\r\n")
                 last = (last + block)[-_BLOCK:]
     except InputError as error:

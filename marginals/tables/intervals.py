@@ -331,9 +331,9 @@ def check_intervals(hierarchy: Hierarchy) -> None:
 
 
 def has_reserved_labels(hierarchy: Hierarchy) -> bool:
-    """Return whether a level has `*` below the last one, or puts other values under `missing`, for rows without one."""
-    rows = ((row[0], row[1:-1]) for row in hierarchy.rows())
-    return any(SUPPRESSED in groups or (MISSING in groups and value != MISSING) for value, groups in rows)
+    """Return whether a level has `*` beside other labels, or puts other values under `missing`, for rows without one."""
+    beside_others = any(SUPPRESSED in labels and len(labels) > 1 for labels in hierarchy.labels[1:])
+    return beside_others or any(MISSING in groups and value != MISSING for value, *groups in hierarchy.rows())
 
 
 def labels_of_several(hierarchy: Hierarchy) -> Iterator[str]:

@@ -197,8 +197,8 @@ def serve(project: Project, announce: Callable[[str], None]) -> None:
         gate = Gate(server.server_port)
         window = Window(project, gate)
         server.app = Application(window)
+        window.begin()
         try:
-            window.begin()
             thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
             thread.start()
             announce(gate.address)

@@ -40,14 +40,14 @@ Progress = Callable[[int, int], None]
 class FurtherLimits(NamedTuple):
     """Most further tables (None: no limit), and the least total variation that a table gains about its attributes.
 
-    crossing_levels: whether a table may show two attributes at levels that cross those of another one. kept: parts of the
-    core whose distribution further tables leave as it is.
+    crossing_levels: whether a table may show two attributes at levels that cross those of another one. undisturbed: parts
+    of the core whose distribution further tables leave as it is.
     """
 
     tables: int | None = None
     least_gain: float = 0.001
     crossing_levels: bool = True
-    kept: tuple[tuple[Mask, ...], ...] = ()
+    undisturbed: tuple[tuple[Mask, ...], ...] = ()
 
 
 NO_LIMITS = FurtherLimits()
@@ -123,7 +123,7 @@ class _Choice:
         others = (self._published, *((table.mask,) for table in self.tables))
         if not self._limits.crossing_levels and any(any(self._domain.crossings(mask, some)) for some in others):
             return False
-        return all(is_collapsible(part, (mask, *chain(*others))) for part in self._limits.kept)
+        return all(is_collapsible(part, (mask, *chain(*others))) for part in self._limits.undisturbed)
 
     def _error(self, attributes_mask: Mask, collection: Collection, candidate: Mask = 0) -> float:
         """Return the total variation between the data of some attributes and the answer about them with one more table."""

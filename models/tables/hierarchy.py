@@ -266,7 +266,8 @@ class Hierarchy:
         cuts = sorted({end for number in single for end in (number - first, number - first + 1) if low < end < high})
         lower = offsets.astype(dtype)
         if high - low <= _MAX_GRID:
-            lower = np.union1d(np.arange(low, high, 1 if full else steps[0], dtype=dtype), [*offsets, *cuts])
+            first_of_each = np.arange(low // steps[0] * steps[0], high, 1 if full else steps[0], dtype=dtype)
+            lower = np.union1d(np.maximum(first_of_each, low), [*offsets, *cuts])
         labels, parents = [tuple(map(str if decimals is None else spelled, (lower + first).tolist()))], []
         for step in steps:
             bounds = np.array([low, *cuts, high], dtype=lower.dtype)

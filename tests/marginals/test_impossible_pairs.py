@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from checks import Verdict, parse_claim
+from checks import MaxentDiversity, Verdict, parse_claim, parse_diversity
 from command_line import output, run
 from marginals import Attribute, InputError, Policy, Role, attack, publish, read_config, read_table, verify
 from models import ContingencyTable, Domain, Hierarchy
-from written_bundles import tables_content, write_bundle
+from written_bundles import tables_content, write_bundle, write_margins
 
 MARITAL = Hierarchy.from_rows(
     [("civil", "civil", "*"), ("forces", "forces or absent", "*"), ("absent", "forces or absent", "*"),
@@ -116,3 +116,51 @@ def test_unconfirmed_pairs_count_for_nothing_and_are_counted(tmp_path: Path) -> 
     assert len(read_config(config).read_table().impossible) == text.count("confirmed = false")
     with pytest.raises(InputError, match=r"data\.impossible cannot be judged beside the other releases of a ledger"):
         publish(read_config(config).read_table(), POLICY, ledger=tmp_path / "ledger")
+
+
+def surest(table: pd.DataFrame, margins: list[list[str]], excluded: tuple[int, int] | None) -> float:
+    """Largest share of a value of s in a class of a and b, by proportional fitting of margins; no row is in a cell."""
+    codes = tuple(table[name].astype("category").cat.codes.to_numpy() for name in "abs")
+    counts = np.zeros([column.max() + 1 for column in codes])
+    np.add.at(counts, codes, 1)
+    joint = np.ones(counts.shape)
+    if excluded is not None:
+        joint[excluded] = 0
+    for _ in range(2000):
+        for margin in margins:
+            others = tuple(place for place, name in enumerate("abs") if name not in margin)
+            now = joint.sum(others, keepdims=True)
+            joint = joint * np.divide(counts.sum(others, keepdims=True), now, out=np.zeros_like(now), where=now > 0)
+    classes = joint.sum(2, keepdims=True)
+    return float((joint / np.where(classes > 0, classes, 1)).max())
+
+
+@pytest.mark.parametrize("seed", [0, 3])  # in which the pair makes readers surer
+def test_a_bound_on_sensitive_values_holds_given_the_pairs(seed: int, tmp_path: Path) -> None:
+    """Two tables of a sensitive column say more to readers who know that nobody has two values of the others."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({name: rng.choice([f"{name}{n}" for n in range(3)], 300) for name in "ab"})
+    frame = frame[(frame.a != "a0") | (frame.b != "b0")].reset_index(drop=True)
+    frame["s"] = np.where(
+        rng.random(len(frame)) < 0.15 + 0.3 * (frame.a == "a1") + 0.3 * (frame.b == "b1"), "yes", "no"
+    )
+    pair = {"a": ["a0"], "b": ["b0"]}
+    roles = {"a": "quasi-identifier", "b": "quasi-identifier", "s": "sensitive"}
+    table = read_table(frame, roles, impossible=[pair | {"confirmed": True}])
+    margins = [["a", "s"], ["b", "s"]]
+    believed, known = (surest(frame, margins, excluded) for excluded in (None, (0, 0)))
+    bound = (believed + known) / 2
+    assert known > believed
+    demand = parse_diversity(f"recursive:{bound / (1 - bound):.6f},2")
+    for number, (impossible, verdict) in enumerate((((), Verdict.HOLDS), ((pair,), Verdict.UNDECIDED))):
+        parts = [dict.fromkeys(margin, 0) for margin in margins]
+        folder = write_margins(
+            table, parts, tmp_path / str(number), [MaxentDiversity(demand, "s")], impossible=impossible
+        )
+        assert [f.verdict for f in verify(folder).checks if f.criterion == "maxent-diversity"] == [verdict]
+    for diversity in ("public", demand):
+        policy = Policy(k_link=5, diversity=diversity, base="none")
+        published = publish(table, policy).release.published.everything
+        assert surest(frame, [[*m] for m in published.margins], (0, 0)) <= max(
+            bound, *(3 * p / (1 + 2 * p) + 0.01 for p in frame.s.value_counts(normalize=True))
+        )

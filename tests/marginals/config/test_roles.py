@@ -222,7 +222,7 @@ def test_rows_that_were_entered_several_times_are_asked_about(times: int, is_ask
     assert first.config().read_table().copies == times
 
 
-@pytest.mark.parametrize("chosen", [(), ("therapy",)])
+@pytest.mark.parametrize("chosen", [(), ("--sensitive", "therapy"), ("--outcome", "therapy")])
 def test_what_publishing_refuses_beside_another_sensitive_column_is_left_out(
     tmp_path: Path, chosen: tuple[str, ...]
 ) -> None:
@@ -231,7 +231,7 @@ def test_what_publishing_refuses_beside_another_sensitive_column_is_left_out(
     treatment = rng.choice(["none", "medication", "surgery"], 1500, p=[0.75, 0.15, 0.1])
     frame = pd.DataFrame({"sex": rng.choice(SEX, 1500), "region": rng.choice([*"abcd"], 1500), "treatment": treatment})
     frame["therapy"] = frame.treatment.map({"none": "", "medication": "M", "surgery": "S"})
-    first = init(frame, tmp_path, *(["--sensitive", ",".join(chosen)] if chosen else []))
+    first = init(frame, tmp_path, *chosen)
     left_out = "treatment" if chosen else "therapy"
     assert first.with_role(Role.IGNORED) == {left_out}
     assert any(left_out in question["columns"] for question in first.questions)

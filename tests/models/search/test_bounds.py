@@ -467,7 +467,7 @@ def test_all_tables_of_an_attribute_say_the_same_of_it_beside_further_tables(
     place = data.draw(st.sampled_from([i for i, tables in enumerate(showing) if tables == max(showing)]))
     part = tuple(mask for mask in core.masks if mask & domain.attribute_masks[place])
     others = [name for name in domain.attributes if name != domain.attributes[place]]
-    chosen = further_tables(core, others, lambda _: True, FurtherLimits(least_gain=0.0, kept=(part,)))
+    chosen = further_tables(core, others, lambda _: True, FurtherLimits(least_gain=0.0, undisturbed=(part,)))
     event(f"{min(len(part), 2)} tables, {min(len(chosen), 1)} further")
     further = [table.mask for table in chosen]
     assert told_of(part, core, further) == pytest.approx(told_of(part, core, ()), abs=1e-3)  # zeros make fits slow
