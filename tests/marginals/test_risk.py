@@ -138,6 +138,29 @@ def test_entries_are_labels_of_any_level_the_lowest_of_equal_ones(
     assert found.of_table().dictionaries[0].counts.tolist() == fitting
 
 
+@pytest.mark.parametrize(
+    "section",
+    [
+        'dictionaries = ["known.csv"]\n',
+        'linkage = { table = "known.csv" }\n',
+        'linkage = { table = "known.csv", columns = ["band"] }\n',
+        'weights = { age = 1 }\npersonal_weights = "known.csv"\n',
+    ],
+)
+def test_attackers_who_know_a_column_that_is_a_level_are_not_left_out(tmp_path: Path, section: str) -> None:
+    people = [(str(2 * age + (sex == "f")), str(age), f"{age // 10}0s", sex) for age in range(10, 50) for sex in "fm"]
+    frame = pd.DataFrame(people, columns=["id", "age", "band", "sex"])
+    for columns in (["id", "band", "sex"], ["id", "band"], ["id", "age", "band"]):
+        with pytest.raises(marginals.InputError, match=r"column 'band' of known\.csv is a level"):
+            assessed(tmp_path, section, 'band.level_of = "age"\n', frame, known=frame[columns])
+    if "dictionaries" in section:
+        known = frame[["id", "band", "sex"]].rename(columns={"band": "age"})
+        assessed(tmp_path, section, 'band.level_of = "age"\n', frame, known=known)
+        for levels in ({"age": 1}, {"band": 0}):
+            found = marginals.risk.disclosure_risk(marginals.read_config(tmp_path / "release.toml"), levels)
+            assert found.of_table().bayes_risk == pytest.approx(8 / 80)
+
+
 def test_an_attackers_table_may_spell_numbers_and_dates_otherwise(tmp_path: Path) -> None:
     own = pd.DataFrame({"pay": ["1e+05", "75000"], "age": ["31.0", "42.0"], "born": ["1999-12-31", "2000-01-01"]})
     known = pd.DataFrame({"pay": ["100000", "75,000"], "age": [31, 42], "born": ["31.12.1999", "2000-01-01T00:00Z"]})
