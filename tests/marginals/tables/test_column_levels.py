@@ -14,7 +14,9 @@ from marginals import Attribute, InputError, Part, Policy, open_release, publish
 from marginals.config.release_toml import disclosure_risk
 from marginals.errors import BundleError
 from marginals.publishing.frontier import frontier
+from marginals.publishing.population import Population
 from marginals.publishing.single_tables import assess, chosen_table
+from marginals.tables.source import TableSource
 from models import Hierarchy
 
 QUASI = "quasi-identifier"
@@ -597,3 +599,40 @@ def test_a_ledger_without_names_of_levels_takes_none(tmp_path: Path) -> None:
     first.write(tmp_path / "first")
     with pytest.raises(InputError, match="the ledger knows no level 'band'"):
         publish(read_table(frame, USED, k=5, where=Part("band in 10-19|20-29")), policy(), ledger=tmp_path / "ledger")
+
+
+@pytest.mark.parametrize("columns", [["age", "band", "half", "ill"], ["age", "ill"], ["age", "half", "ill"]])
+def test_a_population_is_read_under_the_rule_of_the_table(columns: list[str], tmp_path: Path) -> None:
+    frame, everybody = people(), pd.concat([people(seed) for seed in range(4)])
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    everybody[columns].to_csv(tmp_path / "everybody.csv", index=False)
+    rows = sorted({(str(age), band, half, "*") for age, band, half in zip(frame.age, frame.band, frame.half)})
+    declared = {"age": Attribute(QUASI, hierarchy=Hierarchy.from_rows(rows)), "ill": Attribute(QUASI)}
+    for level in (0, 1, 2):
+        found = []
+        for attributes in (USED, declared):
+            source = TableSource(origin=tmp_path / "people.csv", attributes=attributes)
+            population = Population.read(tmp_path / "everybody.csv", source, k_map=25, delta_presence=(0.2, 0.3))
+            found.append(assess(source.table(5), policy(), {"age": level, "ill": 0}, population))
+        assert found[0].checks == found[1].checks
+
+
+def test_a_population_adds_values_and_contradicts_nothing(tmp_path: Path) -> None:
+    frame, path = people(), tmp_path / "everybody.csv"
+    known = TableSource(origin=frame[frame.age != 33], attributes=USED)
+    frame.to_csv(path, index=False)
+    least = int(frame.groupby(["band", "ill"]).size().min())
+    for k in (least, least + 1):
+        found = assess(known.table(5), policy(), {"age": 1, "ill": 0}, Population.read(path, known, k_map=k))
+        assert [check.holds for check in found.checks if check.criterion == "k-map"] == [k == least]
+    frame[["age", "ill"]].to_csv(path, index=False)
+    with pytest.raises(InputError, match="'age' have several, or none in any row"):
+        Population.read(path, known, k_map=100)
+    frame.assign(half=np.where(frame.age < 20, "early", "late")).to_csv(path, index=False)
+    with pytest.raises(InputError, match=r"everybody\.csv does not follow from 'age'"):
+        Population.read(path, known, k_map=100)
+    other = read_table(
+        frame.assign(band=np.where(frame.age < 25, "10-24", "25-49")), {**USED, "half": Attribute("ignored")}
+    )
+    with pytest.raises(InputError, match="the population puts a value under another label"):
+        assess(known.table(5), policy(), {"age": 1, "ill": 0}, Population(other, k_map=100))
