@@ -438,9 +438,41 @@ def test_init_proposes_levels_and_decides_nothing(tmp_path: Path) -> None:
     asked = {name: question["reason"] for question in questions for name in question["columns"]}
     assert asked.keys() == {"band", "half", "twin"} or asked.keys() == {"band", "half", "age"}
     assert "level_of" in asked["band"] == asked["half"]
-    assert 'the role "ignored"' in asked[({"twin", "age"} & asked.keys()).pop()]
+    assert (
+        'is one of them enough? Then give the other the role "ignored"' in asked[({"twin", "age"} & asked.keys()).pop()]
+    )
     assert "level_of" not in "".join(line for line in first.text.splitlines() if not line.startswith("#"))
     assert all("level_of" not in section for section in first.toml["attributes"].values())
+
+
+def asked_of(frame: pd.DataFrame, folder: Path) -> dict[str, str]:
+    """Return the questions whether columns are levels, or copies, of others by the columns that are asked about."""
+    questions = [each for each in init(frame, folder).questions if "in all rows" in each["reason"]]
+    return {name: question["reason"] for question in questions for name in question["columns"]}
+
+
+def test_init_names_the_column_that_was_compared(tmp_path: Path) -> None:
+    nested = people().rename(columns={"band": "agegroup"}).drop(columns="half")
+    asked = asked_of(nested.assign(agegroup_code=nested.age // 10, agesq=nested.age**2), tmp_path)
+    assert 'is that a rule that everybody knows? Then write level_of = "age"' in asked.pop("agegroup")
+    assert 'says the same as "agegroup"' in asked.pop("agegroup_code")
+    assert 'says the same as "age"' in asked.pop("agesq")
+    assert not asked
+
+
+def test_init_asks_of_no_level_that_nothing_speaks_for(tmp_path: Path) -> None:
+    frame = people().drop(columns=["band", "half"]).assign(children=lambda rows: rows.age // 10 % 2)
+    frame["income"] = frame.age * 100.5
+    frame["taxed"] = np.where(frame.income < 3000, "yes", "no")
+    assert not asked_of(frame[["age", "children", "ill"]], tmp_path)
+    assert not asked_of(frame[["income", "taxed", "ill"]], tmp_path)
+
+
+def test_a_level_of_a_level_that_contradicts_the_base_is_no_level(tmp_path: Path) -> None:
+    """Rows that lack the band tell that the half follows from the band alone."""
+    frame = people().astype(str)
+    frame.loc[frame.index[frame.age == "33"][0], ["band", "half"]] = ["", "early"]
+    assert asked_of(frame[["age", "band", "half"]], tmp_path).keys() == {"band"}
 
 
 def test_what_follows_by_chance_or_mostly_is_no_level(tmp_path: Path) -> None:
