@@ -485,6 +485,9 @@ class TableSource:
         self.unit.check(self.used)
         check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
+        of = self._levels
+        pairs = tuple(pair for pair in self.impossible if len({of.get(name, name) for name in pair}) == len(pair))
+        object.__setattr__(self, "impossible", pairs)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
         if self.counts and (self.person is not None or self.counts in self.used):
@@ -507,6 +510,11 @@ class TableSource:
     def used(self) -> dict[str, Attribute]:
         """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
+
+    @property
+    def _levels(self) -> dict[str, str]:
+        """Columns that are levels, with the columns of their values."""
+        return {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
@@ -572,8 +580,7 @@ class TableSource:
 
         others: more rows that tell the rule, which may lack the columns of levels.
         """
-        levels = {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
-        if not levels:
+        if not (levels := self._levels):
             return self
         attributes = {name: attribute for name, attribute in self.attributes.items() if name not in levels}
         opened = [source._checked() for source in (self, *others)]

@@ -195,8 +195,12 @@ def test_impossible_pairs_know_both_names() -> None:
         for name in ("band", "age")
     ]
     assert tables[0].impossible == tables[1].impossible
-    with pytest.raises(InputError, match="names 1 columns, not two"):
-        read_table(frame, USED, k=5, impossible=[{"band": ["10-19"], "age": ["40"], "confirmed": True}])
+    for own in ({"band": ["10-19"], "age": ["40"]}, {"band": ["10-19"], "half": ["late"]}):
+        plain = {"half": ["early"], "ill": ["y"]}
+        assert TableSource(origin=frame, attributes=USED, impossible=[own, plain]).impossible == (plain,)
+        assert read_table(frame, USED, k=5, impossible=[own, {**own, "confirmed": False}]).impossible == ()
+        with pytest.raises(InputError, match=r"\(entry 2\) names a column and its own level"):
+            read_table(frame, USED, k=5, impossible=[plain, {**own, "confirmed": True}])
 
 
 @pytest.mark.parametrize("column", ["band", "half"])
