@@ -63,11 +63,16 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
                 'role "ignored", and write its words as values of the one that stays'
             )
     hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels, ""))
-    is_misread = not has_names and any(intervals(values)) and are_names(hierarchy)
-    if is_misread or any(labels_of_several(hierarchy)):
+    named = ", ".join(map(repr, levels))
+    if any(labels_of_several(hierarchy)):
         raise InputError(
-            f"labels of {', '.join(map(repr, levels))} in {source} could be taken for other values of {base!r}, as numbers "
-            f'that do not hold those under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
+            f"{source} has one label at two levels for different values of {base!r}, so conditions could mean the wrong "
+            f"ones. Write other labels into {named}"
+        )
+    if not has_names and any(intervals(values)) and are_names(hierarchy):
+        raise InputError(
+            f"labels of {named} in {source} could be taken for other values of {base!r}, as numbers that do not hold those "
+            f'under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
         )
     return hierarchy
 

@@ -1,6 +1,7 @@
 """Columns that are levels of another one by a public rule: the release is that of a declared hierarchy, by both names."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -290,12 +291,25 @@ def test_columns_that_say_the_same_are_refused() -> None:
         read_table(frame, USED)
 
 
-@pytest.mark.parametrize("of", [lambda age: age // 10, lambda age: age // 10 * 10])
-def test_numbers_that_do_not_hold_the_ages_are_no_labels(of: object) -> None:
-    frame = people()
-    frame["band"] = of(frame.age)
-    with pytest.raises(InputError, match="could be taken for other values of 'age'"):
+def test_numbers_that_do_not_hold_the_ages_are_no_labels_but_plain_names() -> None:
+    frame = people().assign(band=lambda rows: rows.age // 10)
+    with pytest.raises(InputError, match=r"could be taken for other values of 'age'.*label_form"):
         read_table(frame, USED)
+    release = publish(read_table(frame, {**USED, "age": Attribute(QUASI, label_form="names")}, k=5), policy()).release
+    assert release.count("band=3").value == (frame.band == 3).sum()
+
+
+@pytest.mark.parametrize("form", ["numbers", "names"])
+def test_one_label_for_different_values_has_another_name_as_its_only_remedy(form: str) -> None:
+    numbers = people().assign(band=lambda rows: rows.age // 10 * 10)
+    cities = pd.DataFrame({"age": ["New York", "Albany", "Boston"] * 20, "band": ["New York", "New York", "MA"] * 20})
+    for frame in (numbers, cities):
+        with pytest.raises(InputError, match="one label at two levels for different values of 'age'") as refused:
+            read_table(frame, {"age": Attribute(QUASI, label_form=form), "band": AGES["band"]})
+        assert not re.search("label_form|number|New York", str(refused.value))
+    decades = Hierarchy.from_rows([(str(age), str(age // 10 * 10), "*") for age in range(10, 50)])
+    with pytest.raises(InputError, match=r"Give one of them another name$"):
+        Attribute(QUASI, hierarchy=decades)
 
 
 def test_no_message_quotes_a_label_of_the_rows() -> None:
@@ -319,7 +333,7 @@ def test_a_label_of_two_meanings_is_refused() -> None:
     frame = people().astype(str)
     frame["half"] = frame.half.replace("early", "10-19")
     named = {**USED, "age": Attribute(QUASI, label_form="names")}
-    with pytest.raises(InputError, match="could be taken for other values of 'age'") as refused:
+    with pytest.raises(InputError, match="one label at two levels for different values of 'age'") as refused:
         read_table(frame, named)
     assert "10-19" not in str(refused.value)
 
