@@ -596,7 +596,7 @@ class TableSource:
                 for name in names:
                     columns[name] += readings[-1].base_values(name, rows) if name in described else [None] * len(rows)
             told_by = " and ".join(source.name for source in opened)
-            hierarchy = hierarchy_of_columns(told_by, columns, has_names=attributes[base].has_names)
+            hierarchy = hierarchy_of_columns(told_by, columns, attributes[base])
             described_base = readings[0].attributes[base]
             attributes[base] = replace(described_base, hierarchy=hierarchy, missing=attributes[base].missing)
         for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):

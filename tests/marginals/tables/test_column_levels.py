@@ -229,6 +229,11 @@ def test_missing_values_follow_the_rule_of_the_base() -> None:
     table = read_table(frame, USED)
     assert (table.rows, table.missing) == (750, 50)
     counting = {**USED, "age": Attribute(QUASI, missing="as a value")}
+    for name in ("band", "half"):
+        with pytest.raises(InputError, match=f"lack 'age' and have '{name}'") as refused:
+            read_table(frame, counting, k=5)
+        assert not re.search("[0-9]", str(refused.value))
+        frame.loc[gone, name] = ""
     table = read_table(frame, counting, k=5)
     assert (table.rows, table.missing) == (800, 0)
     release = publish(table, policy()).release
