@@ -438,9 +438,13 @@ _IMPOSSIBLE = (
 )
 
 _IS_LEVEL = (
-    "in all rows looked at {of} tells it. If everybody knows how, write level_of = {of}: see the page on configs"
+    "{of} tells it in all rows looked at that have both: is that a rule that everybody knows? Then write level_of = {of}; "
+    "see the page on configs"
 )
-_IS_COPY = 'in all rows looked at it says the same as {of}. One column says it all: give the other the role "ignored"'
+_IS_COPY = (
+    "it says the same as {of} in all rows looked at that have both: is one of them enough? Then give the other the role "
+    '"ignored"'
+)
 
 _ABOUT_EXCEPTIONS = (
     "some values look as if they harm nobody, and are named there: if that is so, write confirmed = true; until then all "

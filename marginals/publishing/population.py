@@ -17,6 +17,7 @@ from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.tables.contingency_table import ContingencyTable
+from models.tables.hierarchy import Hierarchy
 
 
 def _are_shares(pair: object) -> bool:
@@ -66,20 +67,26 @@ class Population(Settings):
                     f"the levels of {name!r} are fitted to the table, so a population has others; give it a hierarchy or "
                     "intervals"
                 )
-        source = replace(like, origin=Path(path), attributes=used, person=None, one_row=None, impossible=())
+        bases = {name: attribute for name, attribute in used.items() if not attribute.level_of}
+        source = replace(like, origin=Path(path), attributes=bases, person=None, one_row=None, impossible=())
         source = replace(source, rows_per_person="any")
-        return cls(source.table(1), **demands)
+        described = like.with_levels(source).attributes
+        return cls(replace(source, attributes={name: described[name] for name in bases}).table(1), **demands)
 
     def sizes(self, classes: ContingencyTable) -> tuple[CountArray, CountArray]:
         """Rows and people of each combination in the classes of a table or in the population, classes first.
 
-        Raises InputError for an attribute that the population lacks, or a level that its hierarchy does not have.
+        Raises InputError for an attribute that the population lacks, or a level that its hierarchy does not have or gives
+        to other values.
         """
         for name, level in classes.margin.items():
             if name not in self.people.domain.attributes:
                 raise InputError(f"the population has no column {name!r}, which is a quasi-identifier of the table")
             if self.people.domain.hierarchy(name).height < level:
                 raise InputError(f"the hierarchy of {name!r} has no level {level} in the population")
+            sample, others = (_labels_by_value(d.hierarchy(name), level) for d in (classes.domain, self.people.domain))
+            if any(others.get(value, label) != label for value, label in sample.items()):
+                raise InputError(f"the hierarchies of {name!r} differ: the population puts a value under another label")
         everybody = self.people.base_counts.rolled_up(dict(classes.margin))
         rows, people = _by_labels(classes), _by_labels(everybody)
         numbers = [(rows.get(key, 0), people.get(key, 0)) for key in rows | people]
@@ -95,6 +102,11 @@ class Population(Settings):
             low, high = (Fraction(str(bound)) for bound in self.delta_presence)
             result.append(delta_presence(sizes, people, (low, high)))
         return tuple(result)
+
+
+def _labels_by_value(hierarchy: Hierarchy, level: int) -> dict[str, str]:
+    labels = hierarchy.labels[level]
+    return {value: labels[code] for value, code in zip(hierarchy.labels[0], hierarchy.lift(0, level).tolist())}
 
 
 def _by_labels(classes: ContingencyTable) -> dict[tuple[str, ...], int]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.tables.attribute import COUNT, Attribute, Role
+from marginals.tables.attribute import COUNT, MISSING, Attribute, Role
 from marginals.tables.intervals import are_names, interval, intervals, labels_of_several
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -40,12 +40,18 @@ def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -
             raise InputError(f"the name of the level {name!r} must {LEVEL_NAMES}; rename the column")
 
 
-def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], *, has_names: bool) -> Hierarchy:
+def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], attribute: Attribute) -> Hierarchy:
     """Return the hierarchy of the first column, of which the others are levels. columns: value of each row, or None.
 
-    Raises InputError, which names no value, if rows contradict each other, or none says where a value belongs.
+    attribute: settings of the first. Raises InputError, which names no value, if rows contradict each other, or none says where a value belongs.
     """
     base, *others = columns
+    for name in others if attribute.counts_missing else ():
+        if any(one is None and other is not None for one, other in zip(columns[base], columns[name])):
+            raise InputError(
+                f"rows of {source} lack {base!r} and have {name!r}, and would count as {MISSING!r} in both. Mend the rows, or "
+                f'leave out missing = "as a value" of {base!r}'
+            )
     above = {name: _rule(source, base, name, columns) for name in others}
     levels = sorted(others, key=lambda name: -len({*above[name].values()}))
     values = sorted(above[levels[0]], key=_place)
@@ -63,11 +69,16 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
                 'role "ignored", and write its words as values of the one that stays'
             )
     hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels, ""))
-    is_misread = not has_names and any(intervals(values)) and are_names(hierarchy)
-    if is_misread or any(labels_of_several(hierarchy)):
+    named = ", ".join(map(repr, levels))
+    if any(labels_of_several(hierarchy)):
         raise InputError(
-            f"labels of {', '.join(map(repr, levels))} in {source} could be taken for other values of {base!r}, as numbers "
-            f'that do not hold those under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
+            f"{source} has one label at two levels for different values of {base!r}, so conditions could mean the wrong "
+            f"ones. Write other labels into {named}"
+        )
+    if not attribute.has_names and any(intervals(values)) and are_names(hierarchy):
+        raise InputError(
+            f"labels of {named} in {source} could be taken for other values of {base!r}, as numbers that do not hold those "
+            f'under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
         )
     return hierarchy
 

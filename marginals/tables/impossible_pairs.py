@@ -31,6 +31,8 @@ def confirmed_pairs(
                 )
             if not TEXTS.check(f"{where}.{name}", texts):
                 raise InputError(f"{where}.{name} has no label")
+        if is_confirmed and len({attributes[name].level_of or name for name in labels}) == 1:
+            raise InputError(f"{where} names a column and its own level, whose rule the rows give; remove the entry")
         if is_confirmed:
             pairs.append({name: tuple(texts) for name, texts in labels.items()})
     return tuple(pairs)

@@ -317,7 +317,7 @@ def check_intervals(hierarchy: Hierarchy) -> None:
     if label := next((label for label in labels_of_several(hierarchy) if number_in(label) is not None), ""):
         raise InputError(
             f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones. Give "
-            'one of them another name, or write label_form = "names" for labels that are plain names'
+            "one of them another name"
         )
     rows = misplaced(hierarchy)
     if not rows:

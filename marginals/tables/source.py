@@ -485,6 +485,9 @@ class TableSource:
         self.unit.check(self.used)
         check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
+        of = self._levels
+        pairs = tuple(pair for pair in self.impossible if len({of.get(name, name) for name in pair}) == len(pair))
+        object.__setattr__(self, "impossible", pairs)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
         if self.counts and (self.person is not None or self.counts in self.used):
@@ -507,6 +510,11 @@ class TableSource:
     def used(self) -> dict[str, Attribute]:
         """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
+
+    @property
+    def _levels(self) -> dict[str, str]:
+        """Columns that are levels, with the columns of their values."""
+        return {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
@@ -567,24 +575,30 @@ class TableSource:
         check_pairs(table, pairs)
         return replace(table, impossible=pairs)
 
-    def with_levels(self) -> "TableSource":
-        """Return the source with columns as levels of others, by all rows. Raises InputError where these contradict it."""
-        levels = {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
-        if not levels:
+    def with_levels(self, *others: "TableSource") -> "TableSource":
+        """Return the source with columns as levels of others, by all rows. Raises InputError where these contradict it.
+
+        others: more rows that tell the rule, which may lack the columns of levels.
+        """
+        if not (levels := self._levels):
             return self
         attributes = {name: attribute for name, attribute in self.attributes.items() if name not in levels}
-        opened = self._checked()
+        opened = [source._checked() for source in (self, *others)]
         for base in dict.fromkeys(levels.values()):
             names = [base, *(name for name, of in levels.items() if of == base)]
-            with engine_refusals(opened.name):
-                rows = opened.distinct_rows(names)
-            described = {name: replace(self.attributes[name], missing="drop") for name in names}
-            reading = Reading(opened, described, frozenset(self.missing), False, self.decimal).grouping(
-                _occurring(rows)
-            )
-            columns = {name: reading.base_values(name, rows) for name in names}
-            hierarchy = hierarchy_of_columns(opened.name, columns, has_names=attributes[base].has_names)
-            attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
+            readings, columns = list[Reading](), {name: list[str | None]() for name in names}
+            for source in opened:
+                described = {n: replace(self.attributes[n], missing="drop") for n in names if n in source.columns}
+                with engine_refusals(source.name):
+                    rows = source.distinct_rows([*described])
+                reading = Reading(source, described, frozenset(self.missing), False, self.decimal)
+                readings.append(reading.grouping(_occurring(rows)))
+                for name in names:
+                    columns[name] += readings[-1].base_values(name, rows) if name in described else [None] * len(rows)
+            told_by = " and ".join(source.name for source in opened)
+            hierarchy = hierarchy_of_columns(told_by, columns, attributes[base])
+            described_base = readings[0].attributes[base]
+            attributes[base] = replace(described_base, hierarchy=hierarchy, missing=attributes[base].missing)
         for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
             of = attributes[levels[name]].hierarchy
             if of is not None and of.code(label, of.level_names.index(name)) is None:

@@ -1,6 +1,7 @@
 """Columns that are levels of another one by a public rule: the release is that of a declared hierarchy, by both names."""
 
 import json
+import re
 from ast import literal_eval
 from collections.abc import Mapping
 from functools import partial
@@ -16,7 +17,9 @@ from first_configs import init
 from marginals import Attribute, InputError, Part, Policy, Release, Table, open_release, publish, read_table
 from marginals.errors import BundleError
 from marginals.publishing.frontier import frontier
+from marginals.publishing.population import Population
 from marginals.publishing.single_tables import assess, chosen_table
+from marginals.tables.source import TableSource
 from models import Hierarchy
 from small_release import write_release
 from table_readers import handed_over
@@ -194,8 +197,11 @@ def test_impossible_pairs_know_both_names_and_the_labels_of_each() -> None:
         return read(frame, impossible=[{column: [label], other: [of_other], "confirmed": True}]).impossible
 
     assert read_with("band", "10-19") == read_with("age", "10-19")
-    with refused(match="names 1 columns, not two"):
-        read_with("band", "10-19", "age", "40")
+    plain = {"half": ["early"], "ill": ["y"]}
+    for own in ({"band": ["10-19"], "age": ["40"]}, {"band": ["10-19"], "half": ["late"]}):
+        assert TableSource(origin=frame, attributes=USED, impossible=[own, plain]).impossible == (plain,)
+        with refused(match=r"\(entry 2\) names a column and its own level"):
+            read(frame, impossible=[plain, {**own, "confirmed": True}])
     for column, label in (("band", "15"), ("half", "10-19"), ("band", "early")):
         with refused(match=f"names the label '{label}', which '{column}' does not have"):
             read_with(column, label)
@@ -206,6 +212,7 @@ ONE = AGE.index == AGE.index[AGE == "33"][0]
 TOGETHER = [("20", "a", ""), ("20", "", "x"), ("21", "a", "y"), ("21", "a", "y"), ("22", "b", "x"), ("23", "c", "x")]
 CUT = pd.DataFrame({"age": ["10-20", "20-30", "30-40"] * 10, "band": ["5-15", "5-15", "35-39"] * 10})
 FOLLOWS = "'{}' of the table does not follow from '{}'"
+SEVERAL = "one label at two levels for different values of 'age'"
 TAKEN = "could be taken for other values of 'age'"
 BOTH = "both must be quasi-identifiers"
 NEITHER = "stand for any value and for none"
@@ -220,9 +227,9 @@ NEITHER = "stand for any value and for none"
         (TEXTS.assign(band=TEXTS.band.mask(AGE == "33", "")), {}, "values of 'age' have several, or none in any row"),
         (TEXTS.assign(band="age " + AGE), {}, "one of the two columns says it all"),
         (TEXTS.assign(band=DECADE), {}, TAKEN),
-        (TEXTS.assign(band=DECADE * 10), {}, TAKEN),
+        (TEXTS.assign(band=DECADE * 10), {}, SEVERAL),
         (CUT, {"half": None, "ill": None}, TAKEN),
-        (TEXTS.assign(half=TEXTS.half.replace("early", "10-19")), {"age": {"label_form": "names"}}, TAKEN),
+        (TEXTS.assign(half=TEXTS.half.replace("early", "10-19")), {"age": {"label_form": "names"}}, SEVERAL),
         *[
             (TEXTS.assign(band=TEXTS.band.replace("40-49", label)), {"age": {"missing": missing}}, NEITHER)
             for label in ("missing", "*")
@@ -272,7 +279,12 @@ def test_missing_values_follow_the_rule_of_the_base() -> None:
     frame.loc[frame.index[frame.age == "33"][1:], "band"] = ""
     table = read(frame)
     assert (table.rows, table.missing) == (750, 50)
-    table = read_table(frame, {**USED, "age": quasi(missing="as a value")}, k=5)
+    counting = {**USED, "age": quasi(missing="as a value")}
+    for name in ("band", "half"):
+        with refused(match=f"lack 'age' and have '{name}'"):
+            read_table(frame, counting, k=5)
+        frame.loc[gone, name] = ""
+    table = read_table(frame, counting, k=5)
     assert (table.rows, table.missing) == (800, 0)
     release = released(table)
     assert release.count("band=missing").value == release.count("age=missing").value == 50
@@ -397,3 +409,83 @@ def test_what_follows_in_few_rows_or_mostly_is_no_level(tmp_path: Path) -> None:
     mostly.loc[5, "band"] = mostly.band[mostly.band != mostly.band[5]].iloc[0]
     for frame in (people()[:40], mostly):
         assert not [question for question in init(frame, tmp_path).questions if "level_of" in question["reason"]]
+
+
+def asked_of(frame: pd.DataFrame, folder: Path) -> dict[str, str]:
+    """Return the questions whether columns are levels, or copies, of others by the columns that are asked about."""
+    questions = [each for each in init(frame, folder).questions if "in all rows" in each["reason"]]
+    return {name: question["reason"] for question in questions for name in question["columns"]}
+
+
+def test_init_names_the_column_that_was_compared(tmp_path: Path) -> None:
+    nested = people().rename(columns={"band": "agegroup"}).drop(columns="half")
+    asked = asked_of(nested.assign(agegroup_code=nested.age // 10, agesq=nested.age**2), tmp_path)
+    assert 'is that a rule that everybody knows? Then write level_of = "age"' in asked.pop("agegroup")
+    assert 'says the same as "agegroup"' in asked.pop("agegroup_code")
+    assert 'says the same as "age"' in asked.pop("agesq")
+    assert not asked
+
+
+def test_init_asks_of_no_level_that_nothing_speaks_for(tmp_path: Path) -> None:
+    frame = people().drop(columns=["band", "half"]).assign(children=lambda rows: rows.age // 10 % 2)
+    frame["income"] = frame.age * 100.5
+    frame["taxed"] = np.where(frame.income < 3000, "yes", "no")
+    assert not asked_of(frame[["age", "children", "ill"]], tmp_path)
+    assert not asked_of(frame[["income", "taxed", "ill"]], tmp_path)
+
+
+def test_a_level_of_a_level_that_contradicts_the_base_is_no_level(tmp_path: Path) -> None:
+    """Rows that lack the band tell that the half follows from the band alone."""
+    frame = people().astype(str)
+    frame.loc[frame.index[frame.age == "33"][0], ["band", "half"]] = ["", "early"]
+    assert asked_of(frame[["age", "band", "half"]], tmp_path).keys() == {"band"}
+
+
+@pytest.mark.parametrize("form", ["numbers", "names"])
+def test_one_label_for_different_values_has_another_name_as_its_only_remedy(form: str) -> None:
+    numbers = people().assign(band=lambda rows: rows.age // 10 * 10)
+    cities = pd.DataFrame({"age": ["New York", "Albany", "Boston"] * 20, "band": ["New York", "New York", "MA"] * 20})
+    for frame in (numbers, cities):
+        with refused(match="one label at two levels for different values of 'age'") as error:
+            read_table(frame, {"age": quasi(label_form=form), "band": USED["band"]})
+        assert not re.search("label_form|number|New York", str(error.value))
+    decades = Hierarchy.from_rows([(str(age), str(age // 10 * 10), "*") for age in range(10, 50)])
+    with refused(match=r"Give one of them another name$"):
+        quasi(hierarchy=decades)
+
+
+@pytest.mark.parametrize("columns", [["age", "band", "half", "ill"], ["age", "ill"], ["age", "half", "ill"]])
+def test_a_population_is_read_under_the_rule_of_the_table(columns: list[str], tmp_path: Path) -> None:
+    frame, everybody = people(), pd.concat([people(seed) for seed in range(4)])
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    everybody[columns].to_csv(tmp_path / "everybody.csv", index=False)
+    rows = sorted({(str(age), band, half, "*") for age, band, half in zip(frame.age, frame.band, frame.half)})
+    declared = {"age": quasi(hierarchy=Hierarchy.from_rows(rows)), "ill": quasi()}
+    for level in (0, 1, 2):
+        found = []
+        for attributes in (USED, declared):
+            source = TableSource(origin=tmp_path / "people.csv", attributes=attributes)
+            population = Population.read(tmp_path / "everybody.csv", source, k_map=25, delta_presence=(0.2, 0.3))
+            found.append(assess(source.table(5), policy(), {"age": level, "ill": 0}, population))
+        assert found[0].checks == found[1].checks
+
+
+def test_a_population_adds_values_and_contradicts_nothing(tmp_path: Path) -> None:
+    frame, path = people(), tmp_path / "everybody.csv"
+    known = TableSource(origin=frame[frame.age != 33], attributes=USED)
+    frame.to_csv(path, index=False)
+    least = int(frame.groupby(["band", "ill"]).size().min())
+    for k in (least, least + 1):
+        found = assess(known.table(5), policy(), {"age": 1, "ill": 0}, Population.read(path, known, k_map=k))
+        assert [check.holds for check in found.checks if check.criterion == "k-map"] == [k == least]
+    frame[["age", "ill"]].to_csv(path, index=False)
+    with refused(match="'age' have several, or none in any row"):
+        Population.read(path, known, k_map=100)
+    frame.assign(half=np.where(frame.age < 20, "early", "late")).to_csv(path, index=False)
+    with refused(match=r"everybody\.csv does not follow from 'age'"):
+        Population.read(path, known, k_map=100)
+    other = read_table(
+        frame.assign(band=np.where(frame.age < 25, "10-24", "25-49")), {**USED, "half": Attribute("ignored")}
+    )
+    with refused(match="the population puts a value under another label"):
+        assess(known.table(5), policy(), {"age": 1, "ill": 0}, Population(other, k_map=100))
