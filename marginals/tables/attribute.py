@@ -392,8 +392,8 @@ class Attribute(Settings):
             present = (number for number in numbers if number is not None)
             return Hierarchy.from_decimal_intervals(present, widths, start[0], single, full=not self.is_in_groups)
         if self.intervals:
-            widths, apart = (tuple(map(int, texts)) for texts in (self.intervals, self.apart))
-            return Hierarchy.from_intervals(ordered, widths, int(self.start), apart, full=not self.is_in_groups)
+            steps, apart = (tuple(map(int, texts)) for texts in (self.intervals, self.apart))
+            return Hierarchy.from_intervals(ordered, steps, int(self.start), apart, full=not self.is_in_groups)
         if self.dates:
             return date_hierarchy(ordered, self.dates)
         if self.prefixes:
