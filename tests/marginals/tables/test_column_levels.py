@@ -154,6 +154,17 @@ def test_settings_by_the_name_of_a_level_are_those_by_its_number(settings: dict[
     assert by_name.published.everything.margins == by_number.published.everything.margins
 
 
+def test_wishes_that_levels_make_equal_are_one() -> None:
+    wanted = [{"attributes": ["half", "ill"], "weight": 2.0}, {"attributes": ["ill", "band"]}, {"attributes": ["ill"]}]
+    further = [["band", "ill"], ["ill", "half"]]
+    table = read_table(people(), USED, k=5)
+    asked = policy(wanted=wanted, further_tables=further).of_attributes(table.domain)
+    assert [(wish.attributes, wish.weight) for wish in asked.analyses] == [(("age", "ill"), 102.0), (("ill",), 100.0)]
+    assert [*asked.further_tables] == [("age", "ill")]
+    tables = publish(table, policy(wanted=wanted)).steward.wanted
+    assert [table.attributes for table in tables] == [("age", "ill"), ("ill",)]
+
+
 def test_a_margin_that_names_one_column_twice_is_refused() -> None:
     with pytest.raises(InputError, match="an attribute is named twice"):
         publish(read_table(people(), USED, k=5), policy(must_publish=[{"age": 1, "band": 0}]))
@@ -230,7 +241,7 @@ def test_missing_values_follow_the_rule_of_the_base() -> None:
     assert (table.rows, table.missing) == (750, 50)
     counting = {**USED, "age": Attribute(QUASI, missing="as a value")}
     for name in ("band", "half"):
-        with pytest.raises(InputError, match=f"lack 'age' and have '{name}'") as refused:
+        with pytest.raises(InputError, match=f"lack 'age', have '{name}'") as refused:
             read_table(frame, counting, k=5)
         assert not re.search("[0-9]", str(refused.value))
         frame.loc[gone, name] = ""
