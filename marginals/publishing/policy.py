@@ -1,9 +1,11 @@
 """The policy of a release: the privacy that it must keep, the start of the search, and its time limit."""
 
+from collections import defaultdict
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import starmap
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -195,21 +197,27 @@ class Policy(Settings):
         return rules_of(self.rules)
 
     def of_attributes(self, domain: Domain) -> "Policy":
-        """Return the policy with attributes in place of names of their levels."""
+        """Return the policy with attributes in place of names of their levels; equal wishes become one."""
         if len(domain.named_places) == len(domain.attributes):
             return self
 
         def attributes(names: Sequence[str]) -> tuple[str, ...]:
-            return tuple(levels_by_attribute(domain, dict.fromkeys(names, 0)))
+            return tuple(sorted(levels_by_attribute(domain, dict.fromkeys(names, 0))))
 
-        margin, further = partial(levels_by_attribute, domain), self.further_tables
+        margin, further, weights = (
+            partial(levels_by_attribute, domain),
+            self.further_tables,
+            defaultdict[Any, float](float),
+        )
+        for analysis in self.analyses:
+            weights[attributes(analysis.attributes)] += analysis.weight
         return replace(
             self,
             base=self.base if isinstance(self.base, str) else margin(self.base),
             must_publish=[*map(margin, self.must_publish)],
             must_not_publish=[*map(margin, self.must_not_publish)],
-            wanted=[replace(analysis, attributes=attributes(analysis.attributes)) for analysis in self.analyses],
-            further_tables=further if isinstance(further, str | int) else [*map(attributes, further)],
+            wanted=[*starmap(Wanted, weights.items())],
+            further_tables=further if isinstance(further, str | int) else [*dict.fromkeys(map(attributes, further))],
         )
 
     @property

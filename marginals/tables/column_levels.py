@@ -43,15 +43,15 @@ def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -
 def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], attribute: Attribute) -> Hierarchy:
     """Return the hierarchy of the first column, of which the others are levels. columns: value of each row, or None.
 
-    attribute: settings of the first. Raises InputError, which names no value, if rows contradict each other, or none says
-    where a value belongs.
+    attribute: settings of the first. Raises InputError, which names no value, if rows contradict each other, or none
+    says where a value belongs.
     """
     base, *others = columns
     for name in others if attribute.counts_missing else ():
         if any(one is None and other is not None for one, other in zip(columns[base], columns[name])):
             raise InputError(
-                f"rows of {source} lack {base!r} and have {name!r}, and would count as {MISSING!r} in both. Mend the rows, "
-                f'or leave out missing = "as a value" of {base!r}'
+                f"rows of {source} lack {base!r}, have {name!r}, and would count as {MISSING!r} in both. Mend the rows, or "
+                f'leave out missing = "as a value" of {base!r}'
             )
     above = {name: _rule(source, base, name, columns) for name in others}
     levels = sorted(others, key=lambda name: -len({*above[name].values()}))

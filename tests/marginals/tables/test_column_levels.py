@@ -281,7 +281,7 @@ def test_missing_values_follow_the_rule_of_the_base() -> None:
     assert (table.rows, table.missing) == (750, 50)
     counting = {**USED, "age": quasi(missing="as a value")}
     for name in ("band", "half"):
-        with refused(match=f"lack 'age' and have '{name}'"):
+        with refused(match=f"lack 'age', have '{name}'"):
             read_table(frame, counting, k=5)
         frame.loc[gone, name] = ""
     table = read_table(frame, counting, k=5)
@@ -489,3 +489,12 @@ def test_a_population_adds_values_and_contradicts_nothing(tmp_path: Path) -> Non
     )
     with refused(match="the population puts a value under another label"):
         assess(known.table(5), policy(), {"age": 1, "ill": 0}, Population(other, k_map=100))
+
+
+def test_wishes_that_levels_make_equal_are_one() -> None:
+    wanted = [{"attributes": ["half", "ill"], "weight": 2.0}, {"attributes": ["ill", "band"]}, {"attributes": ["ill"]}]
+    asked = policy(wanted=wanted, further_tables=[["band", "ill"], ["ill", "half"]]).of_attributes(read().domain)
+    assert [(wish.attributes, wish.weight) for wish in asked.analyses] == [(("age", "ill"), 102.0), (("ill",), 100.0)]
+    assert [*asked.further_tables] == [("age", "ill")]
+    tables = publish(read(), policy(wanted=wanted)).steward.wanted
+    assert [table.attributes for table in tables] == [("age", "ill"), ("ill",)]
