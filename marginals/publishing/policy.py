@@ -5,7 +5,6 @@ from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import starmap
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -204,11 +203,8 @@ class Policy(Settings):
         def attributes(names: Sequence[str]) -> tuple[str, ...]:
             return tuple(sorted(levels_by_attribute(domain, dict.fromkeys(names, 0))))
 
-        margin, further, weights = (
-            partial(levels_by_attribute, domain),
-            self.further_tables,
-            defaultdict[Any, float](float),
-        )
+        margin, further = partial(levels_by_attribute, domain), self.further_tables
+        weights = defaultdict[tuple[str, ...], float](float)
         for analysis in self.analyses:
             weights[attributes(analysis.attributes)] += analysis.weight
         return replace(
@@ -216,7 +212,7 @@ class Policy(Settings):
             base=self.base if isinstance(self.base, str) else margin(self.base),
             must_publish=[*map(margin, self.must_publish)],
             must_not_publish=[*map(margin, self.must_not_publish)],
-            wanted=[*starmap(Wanted, weights.items())],
+            wanted=[Wanted(*wish) for wish in weights.items()],
             further_tables=further if isinstance(further, str | int) else [*dict.fromkeys(map(attributes, further))],
         )
 

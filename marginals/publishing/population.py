@@ -17,7 +17,6 @@ from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Hierarchy
 
 
 def _are_shares(pair: object) -> bool:
@@ -84,7 +83,8 @@ class Population(Settings):
                 raise InputError(f"the population has no column {name!r}, which is a quasi-identifier of the table")
             if self.people.domain.hierarchy(name).height < level:
                 raise InputError(f"the hierarchy of {name!r} has no level {level} in the population")
-            sample, others = (_labels_by_value(d.hierarchy(name), level) for d in (classes.domain, self.people.domain))
+            hierarchies = (domain.hierarchy(name) for domain in (classes.domain, self.people.domain))
+            sample, others = (dict(zip(h.labels[0], np.array(h.labels[level])[h.lift(0, level)])) for h in hierarchies)
             if any(others.get(value, label) != label for value, label in sample.items()):
                 raise InputError(f"the hierarchies of {name!r} differ: the population puts a value under another label")
         everybody = self.people.base_counts.rolled_up(dict(classes.margin))
@@ -102,11 +102,6 @@ class Population(Settings):
             low, high = (Fraction(str(bound)) for bound in self.delta_presence)
             result.append(delta_presence(sizes, people, (low, high)))
         return tuple(result)
-
-
-def _labels_by_value(hierarchy: Hierarchy, level: int) -> dict[str, str]:
-    labels = hierarchy.labels[level]
-    return {value: labels[code] for value, code in zip(hierarchy.labels[0], hierarchy.lift(0, level).tolist())}
 
 
 def _by_labels(classes: ContingencyTable) -> dict[tuple[str, ...], int]:

@@ -1,9 +1,7 @@
 """Relations between columns: guesses rest on those of nearly all rows, refusals of promises on those of all rows."""
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import product
 from math import log
 from typing import TYPE_CHECKING
 
@@ -101,31 +99,23 @@ def copies(columns: Mapping[str, Values], sensitive: Collection[str]) -> list[Co
 
 
 def levels_of_others(columns: Mapping[str, Values]) -> list[Copy]:
-    """Return columns that others tell in all rows that have both: the same, or as if by a rule. Levels nest."""
+    """Return columns that others tell in all rows that have both: the same, or coarser words; levels nest."""
     discrete = {n: v for n, v in columns.items() if v.numbers is None or not (np.nan_to_num(v.numbers) % 1).any()}
     sizes = {name: len(np.unique(values.codes[values.codes >= 0])) for name, values in discrete.items()}
     coarsest: dict[str, str] = {}
     result = list[Copy]()
     for name in sorted(discrete, key=lambda name: -sizes[name]):
         for base, finer in coarsest.items():
-            if _is_function(discrete[finer], discrete[name]):
-                if _is_function(discrete[name], discrete[finer]):
-                    result.append(Copy(name, finer, tells=True, follows=True))
-                    break
-                has_words = discrete[name].numbers is None
-                if (has_words or _share_a_word(name, base)) and _is_function(discrete[base], discrete[name]):
-                    result.append(Copy(name, base, tells=False, follows=True))
-                    coarsest[base] = name
-                    break
+            if not _is_function(discrete[finer], discrete[name]):
+                continue
+            is_copy, has_words = _is_function(discrete[name], discrete[finer]), discrete[name].numbers is None
+            if is_copy or (has_words and _is_function(discrete[base], discrete[name])):
+                result.append(Copy(name, finer if is_copy else base, tells=is_copy, follows=True))
+                coarsest[base] = finer if is_copy else name
+                break
         else:
             coarsest[name] = name
     return result
-
-
-def _share_a_word(one: str, other: str) -> bool:
-    """Return whether a word of a name begins with one of the other, as in age and agegroup_code."""
-    words = [re.findall(r"[^\W\d_]{3,}", name.lower()) for name in (one, other)]
-    return any(word.startswith(begin) or begin.startswith(word) for word, begin in product(*words))
 
 
 def _is_function(one: Values, other: Values) -> bool:

@@ -485,7 +485,7 @@ class TableSource:
         self.unit.check(self.used)
         check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
-        of = self._levels
+        of = {name: attribute.level_of or name for name, attribute in self.attributes.items()}
         pairs = tuple(pair for pair in self.impossible if len({of.get(name, name) for name in pair}) == len(pair))
         object.__setattr__(self, "impossible", pairs)
         if not self.used:
@@ -510,11 +510,6 @@ class TableSource:
     def used(self) -> dict[str, Attribute]:
         """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
-
-    @property
-    def _levels(self) -> dict[str, str]:
-        """Columns that are levels, with the columns of their values."""
-        return {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
@@ -580,25 +575,26 @@ class TableSource:
 
         others: more rows that tell the rule, which may lack the columns of levels.
         """
-        if not (levels := self._levels):
+        levels = {name: attribute.level_of for name, attribute in self.used.items() if attribute.level_of}
+        if not levels:
             return self
         attributes = {name: attribute for name, attribute in self.attributes.items() if name not in levels}
-        opened = [source._checked() for source in (self, *others)]
+        opened = [source._checked() for source in (*others, self)]
+        told_by = " and ".join(source.name for source in opened)
         for base in dict.fromkeys(levels.values()):
             names = [base, *(name for name, of in levels.items() if of == base)]
-            readings, columns = list[Reading](), {name: list[str | None]() for name in names}
+            columns: dict[str, list[str | None]] = {name: [] for name in names}
             for source in opened:
                 described = {n: replace(self.attributes[n], missing="drop") for n in names if n in source.columns}
                 with engine_refusals(source.name):
                     rows = source.distinct_rows([*described])
-                reading = Reading(source, described, frozenset(self.missing), False, self.decimal)
-                readings.append(reading.grouping(_occurring(rows)))
+                reading = Reading(source, described, frozenset(self.missing), False, self.decimal).grouping(
+                    _occurring(rows)
+                )
                 for name in names:
-                    columns[name] += readings[-1].base_values(name, rows) if name in described else [None] * len(rows)
-            told_by = " and ".join(source.name for source in opened)
+                    columns[name] += reading.base_values(name, rows) if name in described else [None] * len(rows)
             hierarchy = hierarchy_of_columns(told_by, columns, attributes[base])
-            described_base = readings[0].attributes[base]
-            attributes[base] = replace(described_base, hierarchy=hierarchy, missing=attributes[base].missing)
+            attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
         for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
             of = attributes[levels[name]].hierarchy
             if of is not None and of.code(label, of.level_names.index(name)) is None:

@@ -482,7 +482,7 @@ def test_a_population_adds_values_and_contradicts_nothing(tmp_path: Path) -> Non
     with refused(match="'age' have several, or none in any row"):
         Population.read(path, known, k_map=100)
     frame.assign(half=np.where(frame.age < 20, "early", "late")).to_csv(path, index=False)
-    with refused(match=r"everybody\.csv does not follow from 'age'"):
+    with refused(match=r"everybody\.csv and the table does not follow from 'age'"):
         Population.read(path, known, k_map=100)
     other = read_table(
         frame.assign(band=np.where(frame.age < 25, "10-24", "25-49")), {**USED, "half": Attribute("ignored")}
