@@ -478,7 +478,7 @@ def test_a_pair_that_would_change_what_two_tables_tell_of_an_attribute_is_not_ch
     core = published(table, "as", "bs")
     (pair,) = further_tables(core, "ab", lambda _: True, ANY)
     assert np.abs(told_of(core.masks, core, [pair.mask]) - told_of(core.masks, core, ())).max() > 0.01
-    assert further_tables(core, "ab", lambda _: True, ANY._replace(kept=(core.masks,))) == ()
+    assert further_tables(core, "ab", lambda _: True, ANY._replace(undisturbed=(core.masks,))) == ()
 
 
 def test_wanted_margins_of_too_many_levels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
