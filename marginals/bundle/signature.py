@@ -98,10 +98,11 @@ def new_key(path: Path) -> SecretKey:
 
 def public_key(key: str | Path) -> PublicKey:
     """Read a public key, itself or from a file. Raises InputError where there is none."""
-    text = str(path_of(key))
-    if re.fullmatch(r"RW[A-Za-z0-9+/]{54}", text) and not Path(text).exists():
+    path = path_of(key)
+    text = key if isinstance(key, str) else str(path)  # a path takes a / away that ends a key, or stands beside another
+    if re.fullmatch(r"RW[A-Za-z0-9+/]{54}", text) and not path.exists():
         return PublicKey(text)
-    line = _second_line(Path(text))
+    line = _second_line(path)
     try:
         return PublicKey(line)
     except InputError:
