@@ -151,9 +151,8 @@ class BundleContent:
         May raise CriterionError.
         """
         published = collection or self.everything
-        if isinstance(
-            claim, KLink | Register
-        ):  # about published counts, and about readers who know who has which values
+        # Published counts do not depend on pairs, nor does a reader who knows who has which nonsensitive values.
+        if isinstance(claim, KLink | Register):
             return published
         counted = {name for name, numbers in self.known_labels.items() if max(numbers.values()) > 1}
         occurring = [name for name in self.domain.attributes if self.labels is None or name in counted]
