@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan, prod
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from marginals.arguments import published_of, require
 from marginals.bundle.content import BundleContent, Released
 from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
+from marginals.later import pd
 from marginals.pairs import UNPUBLISHED
 from marginals.results import Renewed, plain
 from marginals.tables.attribute import MISSING
@@ -25,10 +26,6 @@ from models.graphs.basis import CERTAIN, Basis
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
 from models.tables.data_cube import DataCube
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 # Yardsticks: the exact counts of each attribute, and the counts of each that a policy would publish at the finest level.
 # Exact counts of an attribute may be forbidden, so they are no fair yardstick.
@@ -170,8 +167,6 @@ class Comparison(Renewed):
         the best one-way tables within the policy     0.273    0.689
         exact one-way tables, all else independent      0.000    0.373
         """
-        import pandas as pd
-
         rows = {
             name: {
                 "one_way": errors.one_way.mean,

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isclose, isfinite, isnan, nan
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -17,15 +17,13 @@ from marginals.arguments import number, takes, whole
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import MeantRows, Unjudged, marked
+from marginals.later import pd
 from marginals.say.answers import answer_lines
 from models.errors import TimeOverError
 from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.beside_core import ModelBesideCore
 from models.inference.marginal_model import DrawnTable, MarginalModel
 from models.programs.cell_bounds import CountBounds
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LEAST_TABLES, USUAL_TABLES = 20, 50
 
@@ -253,8 +251,6 @@ COLUMNS = ["value", "lower", "upper", "kind", "sharp"]
 
 def frame_of(answers: Sequence[Answer], index: "pd.Index[Any] | list[str] | None") -> "pd.DataFrame":
     """Return a frame of answers, whose `attrs` say what the weakest of them rests on."""
-    import pandas as pd
-
     rows = [(one.value, one.lower, one.upper, one.kind.value, one.sharp) for one in answers]
     frame = pd.DataFrame(rows, index, COLUMNS).astype({"value": float})
     return marked(frame, weakest([one.basis for one in answers]))

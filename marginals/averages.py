@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import product
 from math import inf, nan, prod
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from marginals.conditions import Meaning, Where
 from marginals.cross_tables import index
 from marginals.errors import InputError
 from marginals.estimates import Attributes, MeantRows, as_margin, basis_in
+from marginals.later import pd
 from marginals.messages import first_few
 from marginals.published_values import known_attribute
 from marginals.tables.intervals import LabelNumbers, Range
@@ -28,9 +29,6 @@ from models.errors import TooManyCellsError
 from models.graphs.basis import CERTAIN, NO_LEVEL, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
 from models.programs.nested_counts import NestedCounts, ValueRange
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _LAID_OUT = 1 << 20
 
@@ -306,8 +304,6 @@ def quantile(
     model: MarginalModel, attribute: str, probability: float | Sequence[float], where: Where, ends: OpenEnds
 ) -> "Answer | pd.DataFrame":
     """Return the quantile of a probability, or a frame of those of several. Raises InputError if no row is possible."""
-    import pandas as pd
-
     amounts = _amounts(model, attribute, where, ends)
 
     def range_(q: float) -> Answer:

@@ -6,7 +6,6 @@ within their bounds (`models.inference.two_by_two`; design 4.21).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from marginals.answers import Answer, Bounds, Of, answer, frame_of, weakest
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
 from marginals.estimates import MeantRows, basis_in
+from marginals.later import pd
 from marginals.messages import first_few
 from marginals.published_values import meanings
 from marginals.tables.attribute import MISSING
@@ -33,9 +33,6 @@ from models.inference.two_by_two import (
     tighten,
 )
 from models.programs.nested_counts import ValueRange
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)

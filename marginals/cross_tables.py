@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Mapping
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from marginals.conditions import Where
 from marginals.errors import InputError
 from marginals.estimates import Attributes, MeantRows, as_margin, categories, cells_of, free_name, marked
+from marginals.later import pd
 from marginals.tables.intervals import numbers_at
 from models.arrays import CodeArray, FloatArray
 from models.graphs.basis import CERTAIN, Basis, BasisKind
@@ -17,9 +18,6 @@ from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import share_bounds
 from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 NORMALIZED = {"rows": 1, "columns": 0, "all": None}  # the axis that is summed over for the totals
 
@@ -34,8 +32,6 @@ def table(
     bounds: bool,
 ) -> "pd.DataFrame":
     """Return the possible cells of a cross table, or their shares; with certain bounds if asked."""
-    import pandas as pd
-
     down, across = as_margin(model, rows), as_margin(model, columns)
     if shared := [a for a in down if a in across]:
         raise InputError(f"{shared[0]!r} cannot stand in the rows and in the columns")
@@ -84,8 +80,6 @@ def _possible(selected: MeantRows, margin: Mapping[str, int]) -> Cells:
 
 def index(domain: Domain, margin: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.Index[Any] | None":
     """Return the labels of cells, a level for each attribute: categories in their order, ordered if they are numbers."""
-    import pandas as pd
-
     columns = [categories(domain, a, margin[a], column) for a, column in codes.items()]
     if len(columns) > 1:
         return pd.MultiIndex.from_arrays(columns, names=list(codes))

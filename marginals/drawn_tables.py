@@ -7,20 +7,18 @@ groups suggest.
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from marginals.answers import Answer, Bounds, drawn, interval_of
 from marginals.errors import InputError
 from marginals.estimates import assumption, basis_by, free_name, marked, rows_frame
+from marginals.later import pd
 from marginals.tables.intervals import LabelNumbers, numbers_at
 from models.arrays import CodeArray, FloatArray
 from models.inference.marginal_model import DrawnTable, MarginalModel
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Statistic = Callable[["pd.DataFrame"], Any]  # numbers of a table with a row for each person
 FAMILIES = ("ols", "logit", "poisson")  # as statsmodels calls them
@@ -99,8 +97,6 @@ def estimate(
     model: MarginalModel, function: Statistic, level: float, tables: int, seed: int
 ) -> "Answer | pd.DataFrame":
     """Return a number of drawn tables as an answer, and a Series or a frame of numbers as a frame."""
-    import pandas as pd
-
     results = [_result(function, frame_of_table(table)) for table in drawn(model, tables, seed)]
     basis = basis_by(model, model.finest_levels)
     if not isinstance(results[0], pd.Series | pd.DataFrame):
@@ -144,7 +140,6 @@ def _number(result: Any) -> float:
 
 def fit(model: MarginalModel, formula: str, family: str, level: float, tables: int, seed: int) -> "pd.DataFrame":
     """Return the coefficients of a regression, fitted to drawn tables and pooled by Rubin's rules."""
-    import pandas as pd
     from scipy.stats import t
 
     names = [a for a in model.domain.attributes if re.search(rf"(?<!\w){re.escape(a)}(?!\w)", formula)]

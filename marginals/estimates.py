@@ -3,13 +3,14 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
 from marginals.arguments import elements_of
 from marginals.conditions import Meaning, Where
 from marginals.errors import InputError
+from marginals.later import pd
 from marginals.messages import first_few
 from marginals.published_values import known_place, levels_by_attribute, meanings, unjudged_error
 from marginals.tables.intervals import numbers_at
@@ -25,10 +26,6 @@ from models.inference.possible_tables import possible_table
 from models.programs.cell_bounds import CountBounds
 from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 _NAMED = 5
 Frame = TypeVar("Frame", bound="pd.DataFrame | pd.Series[Any]")
@@ -231,8 +228,6 @@ def free_name(name: str, taken: Collection[str]) -> str:
 
 def categories(domain: Domain, attribute: str, level: int, codes: CodeArray) -> "pd.Categorical[str]":
     """Return labels of a level as categories, which are ordered if they are numbers."""
-    import pandas as pd
-
     hierarchy = domain.hierarchy(attribute)
     labels = pd.Index(hierarchy.labels[level])
     return pd.Categorical.from_codes(codes, labels, ordered=numbers_at(hierarchy, level) is not None)
@@ -240,8 +235,6 @@ def categories(domain: Domain, attribute: str, level: int, codes: CodeArray) -> 
 
 def rows_frame(domain: Domain, levels: Mapping[str, int], codes: Mapping[str, CodeArray]) -> "pd.DataFrame":
     """Return rows of labels as categories in the order of the hierarchies."""
-    import pandas as pd
-
     columns = {a: categories(domain, a, levels[a], codes[a]) for a in domain.attributes if a in codes}
     return pd.DataFrame(columns, copy=False)
 

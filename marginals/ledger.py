@@ -45,6 +45,7 @@ from marginals.files import (
     resolved,
     sync_folder,
 )
+from marginals.later import pd
 from marginals.names import margin_in_words, number_of
 from marginals.output import keep_apart
 from marginals.published_values import Part, inside_all
@@ -95,8 +96,6 @@ class Entry:
 
     def files(self, previous: str | None, roles: Mapping[str, Role], bundle: Mapping[str, bytes]) -> dict[str, bytes]:
         """Files of the entry, by paths in its folder. `previous`: hash of the entry before it, None for the first."""
-        import pandas as pd
-
         columns = {str(place): codes for place, codes in enumerate(self.table.codes)} | {"count": self.table.counts}
         cells = pd.DataFrame(columns).to_csv(index=False, lineterminator="\n").encode()
         files = {CELLS: cells} | {f"{BUNDLE}/{path}": content for path, content in bundle.items()}
@@ -117,8 +116,6 @@ class Entry:
     @classmethod
     def read(cls, entry: Mapping[str, Any], cells: bytes, domain: Domain) -> "Entry":
         """Read an entry from its files. Raises KeyError, TypeError or ValueError for other content."""
-        import pandas as pd
-
         frame = pd.read_csv(io.BytesIO(cells), dtype="int64")
         codes = {name: frame[str(place)].to_numpy() for place, name in enumerate(domain.attributes)}
         margin = dict.fromkeys(domain.attributes, 0)

@@ -19,6 +19,7 @@ from marginals.deadline import Seconds, within
 from marginals.errors import DataWarning, InputError
 from marginals.interchange import to_pgmpy
 from marginals.jobs import in_processes
+from marginals.later import nw
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
@@ -113,7 +114,6 @@ def counted(data: Any, counts: str | None = None) -> FrequencyTable:
 def _in_pandas(data: Any) -> pd.DataFrame:
     if isinstance(data, pd.DataFrame):
         return data
-    import narwhals as nw
     from narwhals import selectors
 
     opened = in_narwhals(data, "a frame, a Table or a ContingencyTable").lazy().collect()

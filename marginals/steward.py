@@ -17,14 +17,13 @@ from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
+from marginals.later import pd
 from marginals.output import OutputFile, keep_apart, require_place
 from marginals.results import Renewed
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from marginals.accuracy import Comparison, TableErrors
     from marginals.ledger import Waiting
     from models.search.further_tables import FurtherTable
@@ -151,7 +150,6 @@ def search_trace(search: SearchResult, rows: int, objective: Objective = KL) -> 
     `deviance`, 2 `rows` times the saved divergence, `degrees_of_freedom`, the added free parameters, and `p_value`. Last
     comes `residual_deviance`. Values are NaN if the objective is a score of cliques, or a step has many moves.
     """
-    import pandas as pd
     from scipy.special import chdtrc
 
     steps = search.steps or (Step(_NO_STEP, search.kl_divergence, search.kl_divergence, parameters=0),)

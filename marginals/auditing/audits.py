@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from marginals.auditing.spec import AuditSpec, NotExamined, PublishedTables, rea
 from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.files import resolved
+from marginals.later import pd
 from marginals.names import number_of
 from marginals.results import plain
 from models.arrays import BoolArray
@@ -35,9 +36,6 @@ from models.intervals.proofs import (
     proven_bounds,
 )
 from models.programs.consistent_tables import UNBOUNDED
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,8 +178,6 @@ class Audit:
 
     def bounds(self) -> "pd.DataFrame":
         """Bounds of each withheld or rounded cell, one row each; `most` is missing without an upper bound."""
-        import pandas as pd  # slow to import, and few need it
-
         rows = [{"people": part.people, **row} for part in self.parts for row in part.bounds_of_withheld()]
         frame = pd.DataFrame(rows, columns=None if rows else ["published", "least", "most", "verdict", "because"])
         frame["most"] = frame["most"].astype("Int64")

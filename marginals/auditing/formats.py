@@ -9,6 +9,7 @@ from typing import Any
 
 from marginals.errors import InputError
 from marginals.files import bounded_content
+from marginals.later import nw, pd
 from marginals.tables.distinct_rows import unread
 from marginals.tables.frames import in_narwhals
 from marginals.tables.opening import reading, require
@@ -41,13 +42,9 @@ def is_frame(table: object) -> bool:
 
 def frame_lines(frame: Any) -> list[list[str]]:
     """Lines of a frame; those of pandas with the labels of their index, where it has any."""
-    import pandas as pd  # slow to import, and few need it
-
     if isinstance(frame, pd.DataFrame):
         text = frame.to_csv(index=not (isinstance(frame.index, pd.RangeIndex) and frame.index.name is None))
     else:
-        import narwhals as nw
-
         opened = in_narwhals(frame, "a frame of pandas, polars, pyarrow, DuckDB, Spark or Ibis").lazy().collect()
         try:
             text = opened.write_csv()

@@ -29,12 +29,12 @@ from marginals.deadline import (
 )
 from marginals.errors import InputError
 from marginals.files import PUBLIC
+from marginals.later import pd
 from marginals.messages import printable, wrapped
 from marginals.results import plain
 from marginals.say.sentences import ATTESTED, FAILS, HOLDS, WARNING, Sentence
 
 if TYPE_CHECKING:
-    import pandas as pd
     from tqdm import tqdm
 
     from marginals.output import OutputFile

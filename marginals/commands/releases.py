@@ -31,6 +31,7 @@ from marginals.commands.options import (
 from marginals.deadline import PHASES, SEARCH_CLOCK, end_timer, stopped_after, within
 from marginals.errors import BundleError, InputError
 from marginals.files import resolved
+from marginals.later import pd
 from marginals.messages import printable
 from marginals.results import plain
 from models.deadline import Deadline
@@ -490,7 +491,6 @@ def sample(folder: Path, rows: int | str, seed: int, base_values: bool, target: 
     if as_json and target.path is None:
         raise InputError("--json goes with --out, since the rows would stand on standard output too")
     import numpy as np
-    import pandas as pd
 
     from marginals.estimates import drawn, exact_rows, pairs_in
     from marginals.interchange import rows_writer

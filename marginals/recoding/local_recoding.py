@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from checks.diversity.criterion import Diversity, satisfies
 from checks.diversity.registry import parse_diversity
 from marginals.arguments import require
 from marginals.errors import InputError, NothingPublishableError
+from marginals.later import pd
 from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray
@@ -25,9 +26,6 @@ from models.errors import DomainMismatchError
 from models.tables.contingency_table import group, pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Weights = Mapping[str, Sequence[Fraction | int]]  # what an adversary may know of frequencies of sensitive values
 
@@ -160,8 +158,6 @@ class LocalRecoding:
 
     def frame(self) -> "pd.DataFrame":
         """Return one row a cell: the published labels, in the domain's order, and `count`."""
-        import pandas as pd  # loaded here: a table that is generalized as a whole needs none
-
         labels = {name: np.array(self._taxonomy(name).labels, dtype=object) for name in self.domain.attributes}
         columns: dict[str, Any] = {name: texts[self._column(name)] for name, texts in labels.items()}
         return pd.DataFrame({**columns, COUNT: self.cells.counts})

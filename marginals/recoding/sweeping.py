@@ -21,6 +21,7 @@ from checks.diversity.criteria import Functional
 from checks.diversity.criterion import Diversity
 from marginals.arguments import elements_of, require_whole_number
 from marginals.errors import InputError, NothingPublishableError
+from marginals.later import pd
 from marginals.recoding.lattice import lattice_nodes
 from marginals.recoding.local_recoding import (
     LocalRecoding,
@@ -220,8 +221,6 @@ def _all_rows(table: Table) -> _SweptRows:
 
 
 def _classes(table: Table, levels: Mapping[str, int], rows: _SweptRows) -> IndexArray:
-    import pandas as pd  # loaded here: a table that is generalized as a whole needs none
-
     columns, sizes = [], []
     for attribute, level in levels.items():
         hierarchy = table.domain.hierarchy(attribute)
@@ -250,8 +249,6 @@ def _nodes(table: Table, rows: _SweptRows, levels: Mapping[str, int]) -> IndexAr
 
 
 def _retained(rows: _SweptRows, class_of: IndexArray, measures: Sequence[_Measure], k: int) -> CountArray:
-    import pandas as pd  # loaded here: a table that is generalized as a whole needs none
-
     retained = np.zeros(len(rows.counts), dtype=np.int64)
     hopeful = np.ones(len(rows.counts), dtype=bool)  # rows whose class may have enough base values to pass
     for measure in measures:

@@ -39,6 +39,7 @@ from marginals.deadline import Seconds, within
 from marginals.drawn_tables import FAMILIES, Statistic
 from marginals.errors import AssumptionWarning, InputError
 from marginals.estimates import MOST_ROWS, Attributes, assumption
+from marginals.later import pd
 from marginals.named_rules import NamedRule, rules_of
 from marginals.published_values import known_attribute, meanings
 from marginals.results import Renewed
@@ -49,8 +50,6 @@ from models.inference.marginal_model import MarginalModel
 from models.tables.hierarchy import Domain
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from marginals.attacks import Attacks
     from marginals.bundle.writing import Entering
     from marginals.tables.table import Table
@@ -189,8 +188,6 @@ class Release(Renewed):
         sex        quasi-identifier  category       2
         diagnosis         sensitive  category       3
         """
-        import pandas as pd
-
         rows = []
         for a, hierarchy in self.domain.items():
             finest, numbers = self.model.finest_levels[a], numbers_at(hierarchy, 0)

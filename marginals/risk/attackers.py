@@ -5,7 +5,6 @@ They look a disclosed record up in their dictionary, or first link it with publi
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 from checks.risk.attackers import Records, RecordSpace
 from checks.risk.harm import Links, as_distribution, uniform_links
 from marginals.errors import InputError
+from marginals.later import pd
 from marginals.tables.attribute import Attribute, Role
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.group_names import GroupNaming
@@ -23,9 +23,6 @@ from marginals.tables.values import NumberFormat, base_text
 from models.arrays import IndexArray
 from models.tables.generalized_cells import Taxonomy
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,8 +90,6 @@ class PeopleTable:
 
     def rows_about(self, people: "PeopleTable") -> IndexArray:
         """Row here about the same person as each row of another table, -1 for none: shape (len(people),)."""
-        import pandas as pd
-
         if self.is_row_by_row and people.is_row_by_row:
             return np.arange(len(people))
         if people.identifier is None:

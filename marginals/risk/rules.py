@@ -8,7 +8,7 @@ given in any order.
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from checks.risk.disclosure import generalize as generalize_records
 from marginals.arguments import elements_of, require, require_whole_number
 from marginals.conditions import Where
 from marginals.errors import InputError
+from marginals.later import pd
 from marginals.risk.bound_conditions import rows_that_meet
 from marginals.tables.table import Rows
 from models.arrays import BoolArray
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"  # None: all rows
 
@@ -60,8 +57,6 @@ class DisclosedTable:
         keep_order: in the order of the source instead. seed: None draws from the secrets of the operating system; with a
         number, for tests, others can restore the order of the source.
         """
-        import pandas as pd
-
         frame, rows = pd.DataFrame(self.records.labels()), len(self.rows)
         if keep_order:
             return frame

@@ -2,18 +2,15 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from marginals.errors import InputError
+from marginals.later import pd
 from marginals.tables.distinct_rows import DistinctRows, Source, Values
 from marginals.tables.layout import is_total
 from marginals.tables.values import NumberFormat, missing_among, number_in
 from models.arrays import CountArray
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_PEOPLE = 1 << 53
 

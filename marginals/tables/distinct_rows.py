@@ -9,21 +9,17 @@ from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from marginals.errors import InputError
+from marginals.later import pa, pd
 from marginals.tables.spellings import BLANKS, cell_text
 from marginals.tables.values import NumberFormat, missing_among
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.tables.contingency_table import pack, tally
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
 
 Values = Sequence[str | None]  # None stands for nothing; two values may have one text
 Recoding = IndexArray  # new code of each value; rows with -1 are left out
@@ -249,12 +245,8 @@ class PandasFrame(InOrder):
         yield "", self.rows(columns)
 
     def _coded(self, column: str) -> tuple[CodeArray, Values]:
-        import pandas as pd
-
         where = f"column {column!r} of {self.name}"
         if hasattr(self.frame[column].dtype, "pyarrow_dtype"):  # held as Arrow does, with a type for each kind of value
-            import pyarrow as pa
-
             table = pa.Table.from_pandas(self.frame[[column]], preserve_index=False)
             return _coded(without_views(table).column(0), where)
         try:
@@ -296,8 +288,6 @@ def rows_of(table: "pa.Table", columns: Sequence[str], name: str) -> DistinctRow
 
 def frame_of_arrow(table: "pa.Table", name: str = "the table") -> PandasFrame:
     """Return the frame of a table, in which every value stays as it is."""
-    import pandas as pd
-
     return PandasFrame(without_views(table).to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True), name)
 
 
@@ -312,8 +302,6 @@ def unread(where: str, held: str = "lists, or values of a rare type") -> InputEr
 
 def without_views(table: "pa.Table") -> "pa.Table":
     """Return the table with texts of a type for which Arrow has all its functions."""
-    import pyarrow as pa
-
     for place, field in enumerate(table.schema):
         if str(field.type) == "string_view":
             table = table.set_column(place, field.name, table.column(place).cast(pa.string()))
@@ -322,14 +310,10 @@ def without_views(table: "pa.Table") -> "pa.Table":
 
 def numbers_of(column: "pa.Array | pa.ChunkedArray") -> NDArray[Any]:
     """Return numbers, none null, as NumPy's, read-only. Arrow's own `to_numpy` would load pandas for it."""
-    import pyarrow as pa
-
     return np.from_dlpack(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
 
 
 def _coded(column: "pa.ChunkedArray", where: str) -> tuple[CodeArray, Values]:
-    import pyarrow as pa
-
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     try:
         # Filling in for null would make Arrow load pandas.

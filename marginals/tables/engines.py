@@ -13,13 +13,13 @@ import numpy as np
 
 from marginals.errors import InputError, TooLittleMemoryError, system_reason
 from marginals.files import on_disk
+from marginals.later import pa, pq
 from marginals.tables.distinct_rows import InOrder, Recoding, Values, numbers_of
 from marginals.tables.opening import engine_refusals
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
 
 if TYPE_CHECKING:
     import duckdb
-    import pyarrow as pa
 
 
 _MOST_PARTS = 256
@@ -66,9 +66,6 @@ class CodedRows:
     @classmethod
     def of(cls, source: InOrder, name: str, columns: Sequence[str], memory: int) -> "CodedRows":
         """Read some columns once. memory: bytes that DuckDB may take. Raises InputError where no such file is possible."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
         places: dict[str, dict[str | None, int]] = {column: {} for column in columns}
         counts = {column: np.zeros(0, dtype=np.int64) for column in columns}
         schema = pa.schema([(f"v{place}", pa.int32()) for place in range(len(columns))])
@@ -97,8 +94,6 @@ class CodedRows:
 
     def count(self, recodings: Mapping[str, Recoding]) -> tuple[Mapping[str, CodeArray], CountArray]:
         """Return the distinct recoded rows and their counts."""
-        import pyarrow as pa
-
         counted = pa.concat_tables(self._in_parts(recodings, "FROM ({})"))
         return {c: numbers_of(counted.column(f"c{n}")) for n, c in enumerate(recodings)}, _numbers(counted, "rows")
 
@@ -116,8 +111,6 @@ class CodedRows:
 
     def _recoded(self, recodings: Mapping[str, Recoding]) -> str:
         """Query of the new codes c0, c1, ... of the rows; the recodings become tables of the database."""
-        import pyarrow as pa
-
         names, columns, joins = list(self.values), list[str](), list[str]()
         for place, (column, recoding) in enumerate(recodings.items()):
             counting = np.flatnonzero(recoding >= 0)

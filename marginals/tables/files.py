@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from marginals.errors import InputError
 from marginals.files import open_regular
+from marginals.later import pa, pd, pq
 from marginals.messages import did_you_mean
 from marginals.tables.csv_text import (
     MOST_COLUMNS,
@@ -37,10 +38,6 @@ from marginals.tables.distinct_rows import (
 from marginals.tables.layout import LOOKED_AT, Header, Layout, footnote
 from marginals.tables.opening import PARQUET, found_files, reading, require
 from marginals.tables.workbook import AS_CSV, sheets_of
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
 
 STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")  # of SPSS, Stata and SAS
 SPREADSHEETS = (".xlsx", ".xlsm")
@@ -121,8 +118,6 @@ def check_columns(name: str, columns: Sequence[str], needed: Iterable[str]) -> N
 
 def frame_of(files: Files) -> "pd.DataFrame":
     """Return all rows of files in memory, those of CSV as texts. Raises InputError for files that cannot be read."""
-    import pandas as pd
-
     columns = list(files.columns)
     files.check(columns)
     return pd.concat([frame[columns] for path in files.paths for frame in files.frames(path)], ignore_index=True)
@@ -200,8 +195,6 @@ def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:
 
 
 def _sheet(path: Path, form: FileForm) -> "pd.DataFrame":
-    import pandas as pd
-
     rows = _rows_of_sheet(path, form.sheet)
     columns = [column for column in zip(*rows) if any(value is not None for value in column)]
     if len(columns) > MOST_COLUMNS:
@@ -320,8 +313,6 @@ class ParquetFiles(Files):
     def schemas(self) -> "Mapping[Path, pa.Schema]":
         """Schema of each file. Raises InputError where one cannot be read."""
         require("pyarrow", "parquet", f"{self.name} is Parquet; reading it")
-        import pyarrow.parquet as pq
-
         schemas = {}
         for path in self.paths:
             with reading(path):
@@ -353,8 +344,6 @@ class ParquetFiles(Files):
 
     def frames(self, path: Path) -> "Iterator[pd.DataFrame]":
         """Read all rows of one of the files."""
-        import pyarrow.parquet as pq
-
         with reading(path):  # what pandas wrote as an index is a column like others
             # Days as times, whose years pandas does not bound; whole numbers beside null as they are.
             settings = {"ignore_metadata": True, "date_as_object": False, "integer_object_nulls": True}
@@ -366,8 +355,6 @@ class ParquetFiles(Files):
 
 
 def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> "Iterator[pd.DataFrame]":
-    import pandas as pd
-
     with _rows_refused(path, form), reading(path), form.text(path) as lines:
         above = csv.reader(lines, delimiter=layout.separator)
         for _ in range(layout.skipped):  # where lines end by CR, pandas would lose one behind an empty one
@@ -391,9 +378,6 @@ def _unchecked_chunks(path: Path, form: FileForm, layout: Layout, rows: int) -> 
 
 
 def _batches(path: Path, columns: Sequence[str]) -> "Iterator[pa.Table]":
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     with reading(path), pq.ParquetFile(path) as file:
         empty = True
         for batch in file.iter_batches(max(_CELLS // max(len(columns), 1), 1), columns=list(columns)):

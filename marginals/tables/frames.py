@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from marginals.errors import InputError
+from marginals.later import nw, pa
 from marginals.tables.distinct_rows import (
     DistinctRows,
     PandasFrame,
@@ -19,10 +20,6 @@ from marginals.tables.distinct_rows import (
     rows_of,
 )
 from marginals.tables.opening import engine_refusals, require
-
-if TYPE_CHECKING:
-    import narwhals as nw
-    import pyarrow as pa
 
 _EXTRAS = ("duckdb", "polars", "ibis")
 _COUNT = "anonymized marginals: count"
@@ -43,8 +40,6 @@ class LazyFrame:
 
     def distinct_rows(self, columns: Sequence[str]) -> DistinctRows:
         """Return the distinct rows of some columns: one group by where the rows are. Raises InputError for too many."""
-        import narwhals as nw
-
         schema = self.frame.collect_schema()
         texts = {c for c in columns if isinstance(schema[c], nw.Categorical | nw.Enum)}
         plain = (nw.col(c).cast(nw.String) if c in texts else nw.col(c) for c in columns)
@@ -72,8 +67,6 @@ class LazyFrame:
 
 def in_narwhals(frame: object, wanted: str) -> Any:
     """Return the frame of another library. Raises InputError for something else, or two columns of one name."""
-    import narwhals as nw
-
     try:
         return nw.from_native(frame)
     except nw.exceptions.DuplicateError:
@@ -86,8 +79,6 @@ def frame_source(frame: object, most: float = inf) -> Source:
     """Return the source for a frame of any library that narwhals supports. `most`: distinct rows that fit into memory."""
     if is_of_pandas(frame):
         return PandasFrame(frame)
-    import narwhals as nw
-
     opened = in_narwhals(frame, "a path, or a frame of pandas, polars, pyarrow, DuckDB, Spark or Ibis")
     library = str(opened.implementation.value)
     require("pyarrow", library if library in _EXTRAS else "parquet", f"a table of {library}")
@@ -98,9 +89,6 @@ def frame_source(frame: object, most: float = inf) -> Source:
 
 def _arrow_of(frame: "nw.DataFrame[Any]") -> "pa.Table":
     """Return a frame in memory: columns that Arrow cannot take are texts, or lists that nobody can read."""
-    import narwhals as nw
-    import pyarrow as pa
-
     columns = dict[str, pa.ChunkedArray]()
     for name in frame.columns:
         for column in (nw.col(name), nw.col(name).cast(nw.String)):
@@ -121,8 +109,6 @@ def given_orders(frame: object) -> dict[str, tuple[str, ...]]:
         kinds = ((str(name), kind) for name, kind in frame.dtypes.items())
         categories_of = {name: kind.categories.tolist() for name, kind in kinds if getattr(kind, "ordered", None)}
     else:
-        import narwhals as nw
-
         opened: Any = nw.from_native(frame)
         schema = opened.collect_schema()
         categories_of = {name: kind.categories for name, kind in schema.items() if isinstance(kind, nw.Enum)}

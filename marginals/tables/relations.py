@@ -3,18 +3,15 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import log
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from marginals.later import pd
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.search.selection import p_value
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Numbers = npt.NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from itertools import islice, pairwise
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from marginals.keys import (
     one_of,
     setting,
 )
+from marginals.later import pd
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.column_levels import check_levels, hierarchy_of_columns
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
@@ -83,10 +84,6 @@ from models.errors import HierarchyError
 from models.tables.contingency_table import ContingencyTable
 from models.tables.fitted_levels import FittedLadder
 from models.tables.hierarchy import Domain, Hierarchy
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 
 Ladder = Callable[[Hierarchy], Hierarchy]
 """Function that puts levels of another release above the base values of a hierarchy."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from checks.impossible import ImpossiblePair
 from marginals.errors import InputError
+from marginals.later import pd
 from marginals.tables.attribute import Codebook, Harm, Role
 from marginals.tables.distinct_rows import Recoding
 from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
@@ -21,8 +22,6 @@ from models.tables.fitted_levels import FittedLadder
 from models.tables.hierarchy import Domain, Hierarchy, Margin, Mask
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from marginals.tables.engines import CodedRows
 
 

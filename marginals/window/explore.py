@@ -6,13 +6,13 @@ import shlex
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from werkzeug.wrappers import Request, Response
 
 from marginals.cross_tables import table
 from marginals.errors import InputError
+from marginals.later import pd
 from marginals.names import level_names, shown_at
 from marginals.pages.release_page import lengths
 from marginals.release.release import Release, open_release
@@ -22,9 +22,6 @@ from marginals.tables.values import number_in
 from marginals.window.project import releases_in
 from marginals.window.window import Window
 from models.errors import MarginalsError
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _MOST_CELLS = 20_000
 
