@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from math import nan, prod
 from statistics import fmean
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from marginals.bundle.together import over_table
 from marginals.estimates import pairs_in
 from marginals.later import pd
 from marginals.pairs import UNPUBLISHED
-from marginals.results import Renewed, plain
+from marginals.replaced import Renewed
+from marginals.results import plain
 from marginals.tables.attribute import MISSING
 from marginals.tables.table import Table
 from models.accuracy import total_variation
@@ -127,12 +128,6 @@ class Comparison(Renewed):
     release: Accuracy
     yardsticks: Mapping[str, Accuracy]
     compared_pairs: tuple[PairCompared, ...] = ()
-
-    _REPLACED: ClassVar = {
-        "each": "candidates has the release and its yardsticks",
-        "furthest_odds": "most_lost() lists the pairs by what is lost",
-        "pairs": "pandas.DataFrame(comparison.most_lost()) has a row for each pair",
-    }
 
     def __repr__(self) -> str:
         tables = f"{len(self.release.two_way.by_table)} two-way tables {self.release.two_way.mean:.3f}"

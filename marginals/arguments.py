@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from marginals.errors import InputError
 from marginals.messages import printable
+from marginals.replaced import REPLACED
 
 
 def path_of(value: object) -> Path:
@@ -154,11 +155,8 @@ PATH = instance(str | os.PathLike, "the path of a file, as a text or a pathlib.P
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-def takes(example: str, gone: Mapping[str, str] = {}, /, **taken: Taken) -> Callable[[Function], Function]:
-    """Return a decorator that refuses arguments of other kinds by an InputError with `example`, a right call.
-
-    gone: arguments that were taken out, with what there is instead.
-    """
+def takes(example: str, /, **taken: Taken) -> Callable[[Function], Function]:
+    """Return a decorator that refuses arguments of other kinds by an InputError with `example`, a right call."""
 
     def checked(function: Function) -> Function:
         declared = signature(function)
@@ -169,7 +167,7 @@ def takes(example: str, gone: Mapping[str, str] = {}, /, **taken: Taken) -> Call
                 bound = declared.bind(*args, **kwargs)
             except TypeError as error:
                 for name in kwargs.keys() - declared.parameters.keys():
-                    if instead := gone.get(name):
+                    if instead := REPLACED.get(f"argument {name}"):
                         raise InputError(f"the argument {name} was taken out: {instead}") from None
                 raise InputError(f"{function.__name__}: {error}; write {example}") from None
             for name, value in bound.arguments.items():

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ from marginals.deadline import Seconds, within
 from marginals.errors import InputError
 from marginals.ladder_readers import ladder_readers
 from marginals.register_readers import RegisterReaders, register_readers
-from marginals.results import Renewed
+from marginals.replaced import Renewed
 from marginals.tables.attribute import Codebook
 from marginals.tables.table import Table
 from models.arrays import FloatArray
@@ -272,11 +272,6 @@ class Attacks(Renewed):
     impossible: tuple[ImpossiblePair, ...] = ()
     crossing: tuple[Crossing, ...] = ()
     codebook: Codebook = field(default_factory=Codebook, repr=False)
-
-    _REPLACED: ClassVar = {
-        "compositions": "attack each folder, and all together",
-        "thresholds": "the smallest counts stand in the checks of marginals.verify",
-    }
 
     @property
     def is_stopped(self) -> bool:

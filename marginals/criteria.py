@@ -24,11 +24,11 @@ from checks.diversity.relative import (
     ProtectedValues,
 )
 from checks.diversity.text import spelled, spelled_labels
+from marginals.replaced import instead_of
 
 
 def __getattr__(name: str) -> Any:
-    instead = " any more: assess --eligible lists what implies a functional diversity" if name == "implies" else ""
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{instead_of(f'criteria.{name}')}")
 
 
 _WORK = {

@@ -10,12 +10,13 @@ import sys
 import tempfile
 import threading
 import time
+import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from types import SimpleNamespace
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from marginals.errors import InputError, system_reason
 
@@ -64,12 +65,12 @@ def _folder_mode(mode: int) -> int:
 
 
 @contextmanager
-def refusals(path: Path, how: str = "written") -> Iterator[None]:
-    """Raise what goes wrong with a path as InputError."""
+def refusals(place: object, how: str = "written") -> Iterator[None]:
+    """Raise what goes wrong with a path, or what is called so, as InputError."""
     try:
         yield
     except OSError as error:
-        raise InputError(f"{path} cannot be {how}: {system_reason(error)}") from None
+        raise InputError(f"{place} cannot be {how}: {system_reason(error)}") from None
 
 
 def replace_file(path: Path, content: bytes, mode: int = PUBLIC) -> None:
@@ -235,16 +236,33 @@ def bounded_content(path: Path, limit: int) -> bytes:
 
 
 @contextmanager
-def reading(kind: str, path: Path, separators: str) -> Iterator[None]:
-    """Raise what goes wrong with a file of separated values as InputError. kind: what the file is; separators: in words."""
+def reading(kind: str, path: Path, form: str = "") -> Iterator[None]:
+    """Raise what goes wrong with a file of text as InputError. kind: what the file is. form: " with commas"."""
+    name = path.name or path
     try:
         yield
     except FileNotFoundError:
         raise InputError(f"there is no {kind} {path}") from None
     except OSError as error:
-        raise InputError(f"the {kind} {path.name} cannot be read: {system_reason(error)}") from None
+        raise InputError(f"{name} cannot be read: {system_reason(error)}") from None
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"the {kind} {path.name} cannot be read as UTF-8 text with {separators}") from None
+        raise InputError(f"{name} cannot be read as UTF-8 text{form}") from None
+
+
+# A key of more than a hundred parts, where keys can stand: tomllib takes the square of their number.
+_LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
+
+def toml_content(text: str, name: object) -> dict[str, Any]:
+    """Content of a file of TOML by its text. Raises InputError with the name of the file."""
+    if _LONG_KEY.search(text):
+        raise InputError(f"{name} has a key of more than a hundred parts")
+    try:
+        return tomllib.loads(text.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(f"{name} is not valid TOML: {error}") from None
+    except (RecursionError, ValueError):
+        raise InputError(f"{name} is nested too deeply, or has a number with more digits than are read") from None
 
 
 _OPEN_FILES = Path("/proc/self/fd")  # Linux opens these again, so that libraries that ask for a path can use them

@@ -12,6 +12,7 @@ from numbers import Integral, Number
 from typing import Any, ClassVar, Self
 
 from marginals.errors import InputError
+from marginals.replaced import REPLACED
 
 
 @dataclass(frozen=True)
@@ -35,25 +36,6 @@ class Key:
 
 
 Keys = Mapping[str, Key]
-
-
-# Keys that were taken out, without the name of an attribute or a file.
-REPLACED: Mapping[str, str] = {
-    "search.start": "leave it out; in Python, a strategy of your own can begin anywhere",
-    "search.wanted.measure": "analyses are judged by the KL divergence; leave it out",
-    "search.max_cells": "search.max_attributes bounds a margin",
-    "attributes.population": "give the attribute a hierarchy, made of these counts",
-    "tables.scope": "write the value into a column of the table",
-    "tables.absent": "write complete = true for a table that leaves out only cells without people",
-    "rules of a file": "write its demands as keys of [privacy], or check them by verify --check",
-    "data.engine": "data.memory decides, and every reader gives the same table; leave it out",
-    "sweep": "quasi-identifiers matter in the order of [attributes], and base values that occur weigh alike; leave it out",
-    "risk.similar": "entries fit by equal values; spell the values of the dictionaries as the table does",
-    "risk.threshold": "entries fit by equal values; leave it out",
-    "population.bayes_optimal": 'diversity = "bayes-optimal:rho1,rho2" bounds beliefs by the shares among all rows',
-    "risk.clusters": "risk --utility finds the best disclosure whatever attributes depend on; leave it out",
-    "risk.step_utility": "every level below * is worth 1; leave it out",
-}
 
 
 class Settings:

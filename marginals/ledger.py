@@ -30,7 +30,7 @@ from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, KNOWN, MAX_BYTES
 from marginals.bundle.snapshot import digest
 from marginals.bundle.writing import Entering
-from marginals.errors import InputError, NothingPublishableError, system_reason
+from marginals.errors import InputError, NothingPublishableError
 from marginals.files import (
     OTHERS,
     PRIVATE,
@@ -212,7 +212,7 @@ class Ledger:
             return cls(folder)
         if not folder.is_dir():
             raise InputError(f"{folder} is a file; a ledger is a folder")
-        try:
+        with refusals(f"the ledger {folder}", "read"):
             names = {file.name for file in folder.iterdir()}
             if not names - {LOCK}:
                 return cls(folder)
@@ -221,8 +221,6 @@ class Ledger:
             if folder.stat().st_mode & OTHERS:
                 raise InputError(f"{folder} is a ledger that others can read; make it yours alone: chmod 700 {folder}")
             return _read(folder)
-        except OSError as error:
-            raise InputError(f"the ledger {folder} cannot be read: {system_reason(error)}") from None
 
     def envelope(self, k: int, diversities: Iterable[MaxentDiversity], rows_per_person: int | None) -> Envelope:
         """Envelope of all margins of the releases, and of the claims that must hold on them for the rows that change."""
@@ -314,14 +312,12 @@ class Ledger:
     def _writing(self, change: str) -> Iterator[None]:
         busy = f"another process is writing to {self.path}; wait until it is done, and publish again"
         no_locks = f"{self.path} cannot be locked on this system, so no ledger can be kept on it"
-        try:
+        with refusals(f"the ledger {self.path}"):
             private_folder(self.path)
             with held(self.path / LOCK, busy, without_locks=no_locks):
                 if Ledger.read(self.path).head != self.head:
                     raise InputError(f"the ledger {self.path} has another release {change}")
                 yield
-        except OSError as error:
-            raise InputError(f"the ledger {self.path} cannot be written: {system_reason(error)}") from None
 
 
 def _name(number: int) -> str:

@@ -11,8 +11,8 @@ from checks.errors import CriterionError
 from checks.finding import Finding, Verdict, verdict_of_all
 from checks.requirements import Requirements
 from marginals.errors import InputError
-from marginals.keys import REPLACED
 from marginals.messages import LONGEST_WORDS, is_words
+from marginals.replaced import REPLACED
 
 
 @dataclass(frozen=True)

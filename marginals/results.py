@@ -5,19 +5,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from math import isfinite
 from numbers import Integral, Rational, Real
-from typing import TYPE_CHECKING, Any, ClassVar
-
-
-class Renewed:
-    """Base of results that name the replacement of a removed member."""
-
-    _REPLACED: ClassVar[Mapping[str, str]] = {}
-
-    if not TYPE_CHECKING:  # types know the members that there are
-
-        def __getattr__(self, name: str) -> Any:
-            instead = f" any more: {self._REPLACED[name]}" if name in self._REPLACED else ""
-            raise AttributeError(f"{type(self).__name__} has no {name!r}{instead}")
+from typing import Any
 
 
 def plain(value: object) -> Any:

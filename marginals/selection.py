@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 from warnings import warn
 
 import networkx as nx
@@ -23,7 +23,7 @@ from marginals.later import nw
 from marginals.messages import printable
 from marginals.names import independences_in_words
 from marginals.publishing.searching import Progress, no_progress
-from marginals.results import Renewed
+from marginals.replaced import Renewed
 from marginals.steward import by_reason, search_trace
 from marginals.tables.distinct_rows import reals, unread
 from marginals.tables.frames import in_narwhals
@@ -260,13 +260,6 @@ class Selection(SelectedModel, Renewed):
 
     rows: FrequencyTable
     reselect: Again
-
-    _REPLACED: ClassVar = {
-        "junction_tree": "model.junction_tree() is it",
-        "average": "bootstrap(100) says how sure each edge is",
-        "plot": "networkx.draw_networkx(selected.graph) draws it",
-        "to_release": "marginals.publish(table, marginals.Policy(must_publish=[{'a': 0, 'b': 0}])) demands cliques",
-    }
 
     def __repr__(self) -> str:
         distance = "how far from the best is not known"

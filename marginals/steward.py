@@ -19,7 +19,7 @@ from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
 from marginals.later import pd
 from marginals.output import OutputFile, keep_apart, require_place
-from marginals.results import Renewed
+from marginals.replaced import Renewed
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
 
@@ -267,14 +267,6 @@ class StewardReport(Renewed):
     def price(self) -> float:
         """Price of a free parameter in the search, in nats; 0 if it used the divergence alone, or a score."""
         return 0.0 if isinstance(self.objective, CliqueScore) else self.objective.price
-
-    _REPLACED: ClassVar = {
-        "base": "has_base says whether the policy demands a base table",
-        "beside": "further has the further tables",
-        "kl_best_table": "marginals.anonymize(table, policy).best().kl_divergence is it",
-        "removed": "1 - kl_divergence / kl_suppressed is this share",
-        "suggestions": "comparison.most_lost() lists the pairs to want",
-    }
 
     def __repr__(self) -> str:
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"

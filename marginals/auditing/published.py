@@ -23,7 +23,7 @@ from marginals.auditing.formats import (
     parquet_lines,
     tables_in,
 )
-from marginals.errors import InputError, system_reason
+from marginals.errors import InputError
 from marginals.files import bounded_content, open_regular, resolved
 from marginals.messages import first_few
 from marginals.tables.distinct_rows import text_of
@@ -90,13 +90,8 @@ def read_all(tables: Iterable[Any]) -> list[PublishedFile]:
 
 def read_published(path: Path) -> PublishedFile:
     """Published table without title, notes and empty lines, of a spreadsheet the first sheet with numbers."""
-    try:
-        is_sheet = path.suffix.lower() in _SPREADSHEETS
-        table = arranged(path, _sheet(path) if is_sheet else _csv(path))
-    except FileNotFoundError:
-        raise InputError(f"there is no table {path}") from None
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read: {system_reason(error)}") from None
+    is_sheet = path.suffix.lower() in _SPREADSHEETS
+    table = arranged(path, _sheet(path) if is_sheet else _csv(path))
     indented = "some label" if is_sheet and indents_cells(path) else ""
     return _read_lines(path, table, indented)
 
@@ -202,7 +197,8 @@ def _without_notes(lines: Sequence[list[str]]) -> list[list[str]]:
 
 
 def _csv(path: Path) -> list[list[str]]:
-    content = bounded_content(path, MOST_BYTES)
+    with reading(path):
+        content = bounded_content(path, MOST_BYTES)
     if content[:4] == b"PAR1":
         return parquet_lines(path)
     text = decoded(content)

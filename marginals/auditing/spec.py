@@ -1,6 +1,5 @@
 """Spec `audit.toml`, which says how published tables are read, and the intervals of counts read by it."""
 
-import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -20,8 +19,8 @@ from marginals.auditing.published import (
     share_of,
     without_percent,
 )
-from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content
+from marginals.errors import InputError
+from marginals.files import bounded_content, reading, toml_content
 from marginals.keys import FLAG, TEXTS, Key, Keys, are, check_keys, is_table, is_text, is_whole, section, text
 from marginals.label_sums import BLANK, TOTALS
 from marginals.messages import suggested
@@ -185,14 +184,8 @@ DOUBT_KEYS: Keys = dict.fromkeys(("code", "sentence", "table", "key"), _DOUBT)
 
 def read_spec(path: Path) -> AuditSpec:
     """Spec in a TOML file. Raises InputError naming the file and the key at fault."""
-    try:
-        content = tomllib.loads(bounded_content(path, 1 << 22).decode("utf-8").replace("\r\n", "\n"))
-    except FileNotFoundError:
-        raise InputError(f"there is no spec {path}") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
-    except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise InputError(f"{path.name} is not valid TOML: {error}") from None
+    with reading("spec", path):
+        content = toml_content(bounded_content(path, 1 << 22).decode("utf-8"), path.name)
     try:
         return _spec(path.parent, content)
     except InputError as error:

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
-from marginals.errors import BundleError, InputError, system_reason
-from marginals.files import open_regular, resolved
+from marginals.errors import BundleError, InputError
+from marginals.files import open_regular, refusals, resolved
 from marginals.messages import printable
 
 SIGNATURE = "datapackage.json.minisig"
@@ -167,11 +167,8 @@ def _second_line(path: Path) -> str:
     name = printable(str(path))
     if not path.is_file():
         raise InputError(f"there is no file {name}")
-    try:
-        with open_regular(path) as stream:
-            lines = stream.read(MAX_SIGNATURE_BYTES).decode("utf-8", "replace").split("\n")
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {system_reason(error)}") from None
+    with refusals(name, "read"), open_regular(path) as stream:
+        lines = stream.read(MAX_SIGNATURE_BYTES).decode("utf-8", "replace").split("\n")
     return lines[1].strip() if len(lines) > 1 else ""
 
 

@@ -27,7 +27,7 @@ from marginals.bundle.content import (
 )
 from marginals.bundle.signature import SEAL, SIGNATURE, SecretKey, new_key, seal_of, signature_of
 from marginals.bundle.snapshot import PAGE, Descriptor, Snapshot, WrittenBundle, descriptor_bytes, digest
-from marginals.errors import BundleError, InputError, system_reason
+from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, csv_text, only_writer, refusals, replace_folder, resolved
 from marginals.messages import printable
 from marginals.output import OutputFile, holds_bundle, keep_apart, require_place
@@ -49,7 +49,7 @@ def write_bundle(
     `page`: its report, in HTML. `entering`: notes that it is out. A crash leaves the old bundle or none. Raises
     InputError for any other folder, for one with other files beside the bundle, and where nothing can be written.
     """
-    try:
+    with refusals(folder):
         if key is not None and key.path.is_relative_to(resolved(folder)):
             raise InputError(f"the secret key lies in {folder}, where all is published; keep it elsewhere")
         require_replaceable(folder)
@@ -61,8 +61,6 @@ def write_bundle(
             files[SIGNATURE] = signature_of(files[DESCRIPTOR], key)
         with nullcontext() if entering is None else entering(folder, files):
             replace_folder(folder, files)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
     return WrittenBundle(folder, Descriptor(files[DESCRIPTOR]).identity)
 
 

@@ -20,7 +20,7 @@ from typing import Any, cast
 import click
 
 import marginals
-from marginals.commands.options import REPLACED, Ending, heeded, print_json
+from marginals.commands.options import Ending, heeded, print_json
 from marginals.commands.releases import FAILED
 from marginals.ending import (
     INTERNAL,
@@ -37,6 +37,7 @@ from marginals.ending import (
 )
 from marginals.errors import NothingPublishableError, system_reason
 from marginals.messages import printable
+from marginals.replaced import REPLACED
 from models.errors import MarginalsError
 
 UNUSABLE = 2
@@ -123,7 +124,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if instead := REPLACED.get(args[0]):
+        if instead := REPLACED.get(f"marginals {args[0]}"):
             raise click.UsageError(f"there is no command {args[0]!r} any more: {instead}", ctx)
         return super().resolve_command(ctx, args)
 

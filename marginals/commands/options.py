@@ -46,29 +46,6 @@ PATH = click.Path(path_type=Path)
 
 CONFIG = click.argument("config", type=FILE)
 RELEASE = click.argument("folder", metavar="RELEASE", type=PATH)
-_CORRECTED = "release.title of the new release says what it corrects; marginals verify OLD NEW checks both together"
-REPLACED: Mapping[str, str] = {
-    "report": "marginals verify RELEASE --report FILE",
-    "replace": _CORRECTED,
-    "--replaces": _CORRECTED,
-    "compare": "the steward's page of publish says it; in Python marginals.compare(release, table)",
-    "--plot": "marginals risk CONFIG --frontier --json lists the frontier",
-    "risk --report": "marginals risk CONFIG prints all of it, with --json for programs",
-    "--attributes": "marginals risk CONFIG --utility STEPS finds the best disclosure exactly",
-    "anonymize --all": "--json lists all tables",
-    "--jobs": "two processes work at once; in Python marginals.audit(..., jobs=1)",
-    "--port": "a free port is taken, and its address printed",
-    "--no-browser": "the address is printed; BROWSER=true marginals open opens none",
-    "--leave-out": "--suppression shows rows of failing classes with * instead, and readers can count them",
-    "--months": "publish each month's table with the same --ledger DIR",
-    "--retract": f"what was out counts for good; {_CORRECTED}",
-    "--protection": "--bounds FILE lists the range that is left; protection in the spec sets a limit",
-    "risk of a release": "marginals attack RELEASE --truth CONFIG says what its readers can conclude",
-    "--keep-order": "in Python marginals.risk.disclose(rows, rules).frame(keep_order=True) keeps it",
-    "disclose --seed": "in Python marginals.risk.disclose(rows, rules).frame(seed=...) takes one",
-    "--seconds": "end it by Ctrl-C, or begin it with: timeout 60 marginals ...",
-}
-
 _OVER = "the {seconds:g} seconds of --seconds were over before this was done; give it more"
 _OVER_IN_PHASE = (
     "the {seconds:g} seconds of --seconds were over during the {{phase}}, so nothing was written; give it more"

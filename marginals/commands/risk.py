@@ -15,7 +15,6 @@ from marginals.commands.options import (
     JSON,
     LEVELS_METAVAR,
     PATH,
-    REPLACED,
     NumberRange,
     Target,
     csv_bytes,
@@ -29,6 +28,7 @@ from marginals.commands.options import (
 from marginals.commands.releases import FAILED
 from marginals.errors import InputError
 from marginals.files import PRIVATE
+from marginals.replaced import REPLACED
 from marginals.results import plain
 from models.deadline import Deadline
 

@@ -30,7 +30,7 @@ from marginals.commands.options import (
 from marginals.commands.releases import FAILED, publish
 from marginals.config import RARE
 from marginals.deadline import PHASES
-from marginals.errors import InputError, NothingPublishableError, system_reason
+from marginals.errors import InputError, NothingPublishableError
 from marginals.messages import few, installing
 from marginals.results import plain
 
@@ -224,7 +224,7 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
 
     from marginals.bundle.writing import require_folder
     from marginals.demo import census_config, census_hierarchies, simulate_census
-    from marginals.files import replace_folder
+    from marginals.files import refusals, replace_folder
 
     require_folder(folder)
     with progress_bars(not as_json) as progress:
@@ -233,10 +233,8 @@ def demo(folder: Path, rows: int, as_json: bool) -> None:
         files = {"census.csv": csv_bytes(simulate_census(rng, rows)), "release.toml": census_config().encode()}
         for attribute, values in census_hierarchies().items():
             files[f"hierarchies/{attribute}.csv"] = "".join(";".join(row) + "\n" for row in values).encode()
-        try:
+        with refusals(folder):
             replace_folder(folder, files)
-        except OSError as error:
-            raise InputError(f"{folder} cannot be written: {system_reason(error)}") from None
     config, out = folder / "release.toml", folder / "release"
     click.get_current_context().invoke(publish, config=config, out=out, as_json=as_json)
     if not as_json:

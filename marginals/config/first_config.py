@@ -30,7 +30,6 @@ from marginals.config.questions import (
 )
 from marginals.config.rules import Guess
 from marginals.config.vocabulary import harmless_values, meaning_of
-from marginals.errors import InputError, system_reason
 from marginals.files import PRIVATE, replace_file, resolved
 from marginals.messages import few, share_in_words
 from marginals.names import column_name, quoted, toml_key
@@ -100,10 +99,7 @@ class InitialConfig:
 
     def write(self, path: Path) -> None:
         """Write the config for its owner alone, since it may name values of the table. Raises InputError."""
-        try:
-            replace_file(path, self.text.encode(), PRIVATE)
-        except OSError as error:
-            raise InputError(f"{path} cannot be written: {system_reason(error)}") from None
+        replace_file(path, self.text.encode(), PRIVATE)
 
     @cached_property
     def questions(self) -> list[Inquiry]:

@@ -2,7 +2,6 @@
 
 import csv
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -17,8 +16,8 @@ from marginals.arguments import path_of, require, require_names
 from marginals.bundle.imprint import NAMES, NO_IMPRINT, Imprint
 from marginals.bundle.together import read_ladders
 from marginals.config.questions import Unconfirmed, guesses_in
-from marginals.errors import InputError, system_reason
-from marginals.files import bounded_content, reading
+from marginals.errors import InputError
+from marginals.files import bounded_content, reading, toml_content
 from marginals.keys import (
     ANY,
     FLAG,
@@ -274,26 +273,13 @@ def read_config(path: str | Path) -> Config:
 
 def config_text(path: Path, name: str) -> str:
     """Return the text of a config file. name: what errors call it. Raises InputError."""
-    try:
+    with reading("config file", Path(name)):
         return bounded_content(path, _MOST_BYTES).decode("utf-8")
-    except FileNotFoundError:
-        raise InputError(f"there is no config file {name}") from None
-    except OSError as error:
-        raise InputError(f"{name} cannot be read: {system_reason(error)}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{name} cannot be read as UTF-8 text") from None
 
 
 def config_of(path: Path, text: str) -> Config:
     r"""The config that a text is, as if it stood in the file. Raises InputError as `read_config` does."""
-    if _LONG_KEY.search(text):  # tomllib takes the square of the number of its parts
-        raise InputError(f"{path} has a key of more than a hundred parts")
-    try:
-        content = tomllib.loads(text.replace("\r\n", "\n"))
-    except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path} is not valid TOML: {error}") from None
-    except (RecursionError, ValueError):
-        raise InputError(f"{path} is nested too deeply, or has a number with more digits than are read") from None
+    content = toml_content(text, path)
     with _named(path):
         config = _config(path, content)
     if content["data"].get("reviewed", False):
@@ -302,9 +288,6 @@ def config_of(path: Path, text: str) -> Config:
 
 
 _MOST_BYTES, _MOST_BYTES_OF_A_HIERARCHY = 1 << 20, 1 << 26
-
-# A key of more than a hundred parts, where keys can stand.
-_LONG_KEY = re.compile(r"""(?m:^|[\[{,])[ \t]*+(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
 
 
 @contextmanager
@@ -452,7 +435,7 @@ def read_hierarchy(path: str | Path) -> Hierarchy:
     """
     path = path_of(path)
     try:
-        with reading("hierarchy file", path, "semicolons"):
+        with reading("hierarchy file", path, " with semicolons"):
             lines = StringIO(bounded_content(path, _MOST_BYTES_OF_A_HIERARCHY).decode("utf-8-sig"), newline="")
             rows = csv.reader(lines, delimiter=";")
             return Hierarchy.from_rows([cell_text(label) for label in row] for row in rows if row)

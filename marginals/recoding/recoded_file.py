@@ -48,7 +48,7 @@ class _PublishedTable:
 
 def _read_published_table(path: str | Path, attributes: Collection[str]) -> _PublishedTable:
     path = path_of(path)
-    with reading("published table", path, "commas"):
+    with reading("published table", path, " with commas"):
         header, *lines = [*csv.reader(bounded_content(path, _MOST_BYTES).decode("utf-8-sig").splitlines())] or [[]]
     name = f"the published table {path.name}"
     lines = [[cell.strip() for cell in line] for line in lines if line]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
 import numpy as np
@@ -42,7 +42,7 @@ from marginals.estimates import MOST_ROWS, Attributes, assumption
 from marginals.later import pd
 from marginals.named_rules import NamedRule, rules_of
 from marginals.published_values import known_attribute, meanings
-from marginals.results import Renewed
+from marginals.replaced import Renewed
 from marginals.tables.intervals import numbers_at
 from models.deadline import Deadline
 from models.graphs.basis import Basis
@@ -53,44 +53,6 @@ if TYPE_CHECKING:
     from marginals.attacks import Attacks
     from marginals.bundle.writing import Entering
     from marginals.tables.table import Table
-
-
-# Members that are gone, and their replacements.
-_TAKEN_OUT = {
-    "cells": "table(attributes).reset_index()",
-    "collection": "published.collection",
-    "conditional": 'table(given, attributes, normalize="rows")',
-    "counts": "table(attributes, bounds=True)",
-    "crosstab": 'table(rows, columns).value.unstack("column")',
-    "crosstab_bounds": "table(rows, columns, bounds=True)",
-    "everything": "published.everything",
-    "exact_rows": "rows(exact=True)",
-    "expected_count": "count(where).value",
-    "further": "published.further",
-    "independences": "model.independences()",
-    "information": "model.information",
-    "interaction_graph": "model.interaction_graph()",
-    "junction_tree": "model.junction_tree()",
-    "least_count": "published.least_count",
-    "marginal": "table(levels)",
-    "margins": "published.everything.margins",
-    "means": "mean(attribute, by=attributes)",
-    "mutual_information": "model.mutual_information(first, second)",
-    "odds_ratio": 'effect(outcome, group).loc["odds ratio"]',
-    "plausible_interval": "estimate(function), or the interval() of an answer",
-    "plausible_tables": "estimate(function)",
-    "quantile_bounds": "quantile(attribute, probabilities)",
-    "risk_difference": 'effect(outcome, group).loc["risk difference"]',
-    "risk_ratio": 'effect(outcome, group).loc["risk ratio"]',
-    "sample": "rows(n, seed=seed)",
-    "sample_base_values": "rows(n, seed=seed, base_values=True)",
-    "u_terms": "model.u_terms(prior_rows)",
-    "write_report": "report(path)",
-}
-
-_GONE_ARGUMENTS = {
-    "values": 'release.estimate(lambda rows: rows["grade"].map({"low": 1, "high": 2}).mean()) gives labels numbers'
-}
 
 
 def _base_values(release: "Release", where: Where) -> Any:
@@ -141,7 +103,7 @@ _TAKEN: Mapping[str, Taken] = {
 
 
 def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
-    return takes(example, _GONE_ARGUMENTS, **{**_TAKEN, **others})
+    return takes(example, **{**_TAKEN, **others})
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,8 +129,6 @@ class Release(Renewed):
 
     published: BundleContent
     _written: WrittenBundle | None = field(default=None, repr=False)
-
-    _REPLACED: ClassVar = _TAKEN_OUT
 
     def __repr__(self) -> str:
         number = self.published.information

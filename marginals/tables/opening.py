@@ -13,8 +13,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from marginals.errors import InputError, TooLittleMemoryError, system_reason
-from marginals.files import open_regular, resolved
+from marginals.errors import InputError, TooLittleMemoryError
+from marginals.files import open_regular, refusals, resolved
 from marginals.messages import installing
 
 PARQUET = (".parquet", ".pq")
@@ -121,10 +121,8 @@ def _is_table(file: Path) -> bool:
 def found_files(path: Path) -> list[Path]:
     """Return the files of a path: itself, all tables in a folder, or those that a glob finds."""
     if path.is_dir():
-        try:
+        with refusals(f"the folder {path}", "read"):  # one in it that nobody may read, or that goes meanwhile
             return sorted(file for file in path.rglob("*") if _is_table(file))
-        except OSError as error:  # a folder in it that nobody may read, or that goes meanwhile
-            raise InputError(f"the folder {path} cannot be read: {system_reason(error)}") from None
     if path.exists():
         return [path]
     return (

@@ -3,7 +3,6 @@
 import difflib
 import re
 import threading
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from tomlkit.items import Comment, Null
 
 from marginals.config.release_toml import Config, config_of, config_text
 from marginals.errors import InputError, system_reason
-from marginals.files import PRIVATE, held, private_folder, replace_file, resolved
+from marginals.files import PRIVATE, held, private_folder, replace_file, resolved, toml_content
 from marginals.output import holds_bundle
 from marginals.publishing.policy import NO_DIVERSITY
 from marginals.tables.attribute import Role
@@ -87,11 +86,8 @@ class Project:
 
     def require_inside(self, text: str) -> None:
         """Raise InputError where a config, given as text, names a file outside of the folder."""
-        try:
-            content = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError, ValueError):
-            return  # which is said when it is read
-        for key, value in _texts(content):
+        name = CONFIG if self.config is None else self.config.name
+        for key, value in _texts(toml_content(text, name)):
             if _leads_out(self.folder, value):
                 raise InputError(
                     f"{key} names a file outside of {self.folder.name}, and the window reads nothing else; "
@@ -121,7 +117,7 @@ class Project:
 
 def _names(config: Path, table: Path) -> bool:
     try:
-        path = tomllib.loads(config_text(config, config.name))["data"]["path"]
+        path = toml_content(config_text(config, config.name), CONFIG)["data"]["path"]
         return bool((config.parent / path).resolve() == table.resolve())
     except (InputError, OSError, ValueError, KeyError, TypeError, RecursionError, RuntimeError):
         return True  # the page of the config says what is wrong
@@ -237,10 +233,7 @@ class ConfigFile:
     @property
     def plain(self) -> dict[str, Any]:
         """The config's keys as they stand there. Raises InputError."""
-        try:
-            return tomllib.loads(self.text)
-        except (tomllib.TOMLDecodeError, ValueError, RecursionError) as error:
-            raise InputError(f"{self.path.name} is not valid TOML: {error}") from None
+        return toml_content(self.text, self.path.name)
 
     @property
     def version(self) -> str:
@@ -284,7 +277,7 @@ class ConfigFile:
             raise OlderVersionError
         document = tomlkit.parse(base)
         change(document)
-        before, mine, now = map(dict, map(flat, (tomllib.loads(base), document.unwrap(), self.plain)))
+        before, mine, now = map(dict, map(flat, (toml_content(base, CONFIG), document.unwrap(), self.plain)))
         edited = {key: mine.get(key) for key in {**before, **mine} if before.get(key) != mine.get(key)}
         values = {key: (value, now.get(key)) for key, value in edited.items()}
         both = {key: pair for key, pair in values.items() if pair[1] not in (before.get(key), pair[0])}
