@@ -60,7 +60,7 @@ from models.deadline import Deadline
 from models.errors import MarginalsError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
-from models.inference.frechet_bounds import FrechetBounds, MarginBounds
+from models.inference.frechet_bounds import FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
@@ -123,8 +123,8 @@ def disclosure_measures(
     return measures, left_out
 
 
+# Rows that are guessed surest to have a value; at most a tenth of the table, and as many as have the value.
 MOST_CONFIDENT = 1000
-"""Rows that are guessed surest to have a value; at most a tenth of the table, and as many as have the value."""
 
 
 def _surest(
@@ -315,8 +315,6 @@ def attacks_so_far(folders: Sequence[str | Path], truth: Table | None, deadline:
     """Yield what is measured after each part, for who stops in between. Raises TimeOverError, InputError or BundleError."""
     if not folders:
         raise InputError("name the folder of a release to attack")
-    if truth is not None:
-        require(truth, Table, "truth", "what marginals.read_table(source, attributes) returns")
     bundles = [(str(folder), read_bundle(path_of(folder), deadline)) for folder in folders]
     if len(bundles) > 1:
         bundles = [(name, published.as_one()) for name, published in bundles]
@@ -446,13 +444,10 @@ def _likely(published: BundleContent, model: MarginalModel, truth: Table | None)
     if not published.collection.is_decomposable:
         return None
     public = [a for a in published.domain.attributes if a not in published.sensitive]
-    counted = None if truth is None else lambda margin: _exactly(truth, margin).lower.ravel()
+    counted = (
+        None if truth is None else lambda margin: truth.cube.table(truth.domain.mask(margin)).dense(margin).ravel()
+    )
     return likely_small(model, public, small_below(published), published.deadline.share(3), counted)
-
-
-def _exactly(truth: Table, margin: Mapping[str, int]) -> MarginBounds:
-    counts = truth.cube.table(truth.domain.mask(margin)).dense(margin)
-    return MarginBounds(counts, counts, True)
 
 
 def _not_judged(published: BundleContent) -> str:

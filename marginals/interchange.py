@@ -23,7 +23,6 @@ from marginals.estimates import categories, free_name
 from marginals.files import replace_file
 from marginals.messages import printable
 from marginals.output import OutputFile
-from marginals.tables.intervals import interval
 from marginals.tables.opening import require
 from marginals.tables.values import number_in
 from models.arrays import FloatArray
@@ -82,7 +81,9 @@ def _factor(
     return variables, values[np.ix_(*lifts)]
 
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+def is_formula(text: str) -> bool:
+    """Return whether a spreadsheet would take a label for a formula."""
+    return text.startswith(("=", "+", "-", "@", "\t", "\r", "\n")) and number_in(text) is None
 
 
 def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
@@ -101,7 +102,7 @@ def rows_writer(path: str | Path | None) -> Callable[[pd.DataFrame], None]:
 
 def _csv(frame: pd.DataFrame) -> str:
     texts = chain(map(str, frame.columns), *(map(str, frame[column].unique()) for column in frame.columns))
-    if any(text.startswith(_FORMULA) and interval(text) is None and number_in(text) is None for text in texts):
+    if any(map(is_formula, texts)):
         click.echo("note: a label begins like a formula; spreadsheets must import the columns as text", err=True)
     return frame.to_csv(index=False, lineterminator="\n")
 

@@ -44,6 +44,11 @@ def is_words(text: object) -> bool:
     return isinstance(text, str) and text.isprintable() and len(text) <= LONGEST_WORDS
 
 
+def one_line(text: object) -> str:
+    """Put a text into one line; None is empty."""
+    return " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
+
+
 def wrapped(line: str, width: int) -> str:
     r"""A line as several of no more than so many characters, the later ones further in, words left whole."""
     begin = line[: len(line) - len(line.lstrip())]

@@ -50,8 +50,6 @@ _CALENDAR = {
 _YEAR = re.compile(r"\d{4}")
 _OLDEST = 130  # numbers beyond it are no ages, whatever the column is called
 
-_REMEMBERED = 256
-
 _OTHER_UNITS = frozenset(["day", "days", "week", "weeks", "month", "months", "hour", "hours", "group", "class", "code"])
 
 
@@ -60,7 +58,7 @@ def level_name(attribute: str, hierarchy: Hierarchy, level: int) -> str:
     return level_names(attribute, hierarchy)[level]
 
 
-@lru_cache(_REMEMBERED)
+@lru_cache(256)
 def level_names(attribute: str, hierarchy: Hierarchy) -> tuple[str, ...]:
     """Return the names of all levels, `*` included."""
     forms = [_form(attribute, hierarchy, level) for level in range(hierarchy.height)]
@@ -100,19 +98,13 @@ def margin_in_words(margin: Mapping[str, int], domain: Domain) -> str:
 
 def with_level_names(sentence: str, domain: Domain) -> str:
     """A sentence of a search, which says `age at level 1`, with the names of the levels instead."""
-    pattern = _levels_in_sentences(domain.attributes)
+    longest_first = "|".join(map(re.escape, sorted(domain.attributes, key=len, reverse=True)))
 
     def named(match: re.Match[str]) -> str:
         hierarchy, level = domain.hierarchy(match[1]), int(match[2])
         return shown_at(match[1], hierarchy, level) if level <= hierarchy.height else match[0]
 
-    return pattern.sub(named, sentence) if domain.attributes else sentence
-
-
-@lru_cache(_REMEMBERED)
-def _levels_in_sentences(attributes: tuple[str, ...]) -> re.Pattern[str]:
-    longest_first = sorted(attributes, key=len, reverse=True)
-    return re.compile(rf"(?<!\w)({'|'.join(map(re.escape, longest_first))}) at level (\d+)\b")
+    return re.sub(rf"(?<!\w)({longest_first}) at level (\d+)\b", named, sentence) if domain.attributes else sentence
 
 
 def _form(attribute: str, hierarchy: Hierarchy, level: int) -> str | None:

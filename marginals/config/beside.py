@@ -17,8 +17,7 @@ from marginals.tables.attribute import Role
 from marginals.tables.relations import Copy, copies, sums
 from marginals.tables.words import column_pattern, column_words
 
-MOST_COLUMNS = 80
-"""Columns that are published: a search of the default time goes through all pairs of as many."""
+MOST_COLUMNS = 80  # that are published: a search of the default time goes through all pairs of as many
 
 _FEWEST_SENSITIVE_WORDS = 3
 _TIMES_KNOWN = 2
@@ -248,7 +247,6 @@ RULES = (
     ),
     BesideRule(f"More than {MOST_COLUMNS} columns are published", "ignored", _within_limit),
 )
-"""Rules for columns beside each other, each for the guesses that those before it made."""
 
 
 def by_the_others(guessed: GuessedTable) -> GuessedTable:

@@ -25,13 +25,12 @@ from marginals.config.questions import (
     Inquiry,
     comment_lines,
     guess_comments,
-    one_line,
     questions_of,
 )
 from marginals.config.rules import Guess
 from marginals.config.vocabulary import harmless_values, meaning_of
 from marginals.files import PRIVATE, replace_file, resolved
-from marginals.messages import few, share_in_words
+from marginals.messages import few, one_line, share_in_words
 from marginals.names import column_name, quoted, toml_key
 from marginals.publishing.harmful import bounded_values, known_values
 from marginals.publishing.policy import NO_DIVERSITY, PROPOSED

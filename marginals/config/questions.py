@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from marginals.config import UNKNOWN
+from marginals.messages import one_line
 from marginals.names import column_name, quoted
 from marginals.tables.attribute import Attribute, Role
 
@@ -61,11 +62,6 @@ def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Inquir
         for (reason, role), names in ordered
         for first in range(0, len(names), _MOST_ASKED)
     ]
-
-
-def one_line(text: str) -> str:
-    """Put a text into one line."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
 @dataclass(frozen=True)

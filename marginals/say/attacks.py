@@ -28,8 +28,7 @@ if TYPE_CHECKING:
         TableChange,
     )
 
-InWords = Callable[[str, int], str]
-"""Name of an attribute at a level."""
+InWords = Callable[[str, int], str]  # name of an attribute at a level
 
 WITH_REGISTER = "Readers with a register"
 OF_ALGORITHM = "Readers who know the algorithm"
@@ -164,8 +163,7 @@ def _guesses(measures: "DisclosureMeasures") -> Sentence:
     return Sentence(NOT_EXAMINED, text, detail, ACROSS_CLASSES)
 
 
-_SUREST = 6
-"""Values of which the surest guesses are told, those first that gain most."""
+_SUREST = 6  # values of which the surest guesses are told, those first that gain most
 
 
 def _surest(of: "SurestGuesses") -> str:
@@ -228,8 +226,8 @@ _OUTCOMES = {
     Conclusion.UNEXPLAINED: "no claim can have refused it, so it was left out for another reason",
     Conclusion.ALWAYS: "refused whatever the data, so by itself it excludes no table",
 }
+# Certain counts, and additions with the same outcome, that are named at most; JSON has all.
 _first_of = partial(first_few, most=8, mark=";")
-"""Certain counts, and additions with the same outcome, that are named at most; JSON has all."""
 
 
 def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:

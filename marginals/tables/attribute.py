@@ -34,14 +34,13 @@ from models.errors import HierarchyError
 from models.tables import hierarchy as hierarchies
 from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
-MISSING = hierarchies.MISSING
-"""The value of rows without one, where an attribute counts them."""
-FITTED = ("fitted", "alike")
-"""Ladders that the table decides: by the frequency of each value, or also by their likeness."""
-LABEL_FORMS = ("numbers", "names")
-"""Meaning of labels that look like numbers or intervals: numbers, or plain names."""
-COUNT = "count"
-"""Name of the column of counts in published tables; no attribute can have this name."""
+MISSING = hierarchies.MISSING  # the value of rows without one, where an attribute counts them
+FITTED = (
+    "fitted",
+    "alike",
+)  # ladders that the table decides: by the frequency of each value, or also by their likeness
+LABEL_FORMS = ("numbers", "names")  # the meaning of labels that look like numbers or intervals
+COUNT = "count"  # the column of counts in published tables; no attribute can have this name
 
 
 class Role(Enum):

@@ -15,7 +15,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.files import open_regular
 from marginals.later import pa, pd, pq
-from marginals.messages import did_you_mean
+from marginals.messages import did_you_mean, one_line
 from marginals.tables.csv_text import (
     MOST_COLUMNS,
     PLAIN,
@@ -58,7 +58,7 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
     if path.suffix.lower() not in STATISTICS:
         return {}
     _, about = _read_statistics(path, metadataonly=True)
-    texts = {column: _one_line(about.column_names_to_labels.get(column)) for column in about.column_names}
+    texts = {column: one_line(about.column_names_to_labels.get(column)) for column in about.column_names}
     return {column: ColumnLabels(text, _value_labels(about, column)) for column, text in texts.items()}
 
 
@@ -173,12 +173,8 @@ def _statistics(path: Path) -> "pd.DataFrame":
 
 def _value_labels(about: Any, column: str) -> dict[str, str]:
     labels = about.variable_value_labels.get(column, {})
-    texts = ((text_of(value), _one_line(label)) for value, label in labels.items())
+    texts = ((text_of(value), one_line(label)) for value, label in labels.items())
     return {text: label for text, label in texts if text is not None and label}
-
-
-def _one_line(text: object) -> str:
-    return " ".join("".join(c if c.isprintable() else " " for c in str(text or "")).split())
 
 
 def _rows_of_sheet(path: Path, sheet: str | None) -> list[list[object]]:

@@ -20,8 +20,7 @@ _FEWEST_ROWS_WITH_BOTH = 50
 _ROWS_OF_CELLS = 100_000
 _LEAST_SHARE_WITH_BOTH = 0.3
 
-FINE, COARSE = 50, 5
-"""Groups of about equal size that numbers are cut into: those that tell, and those that are told."""
+FINE, COARSE = 50, 5  # groups of about equal size that numbers are cut into: those that tell, and those that are told
 _MOST_NUMBERS_ONE_BY_ONE = 20
 _MOST_PARTS_OF_SUMS = 8
 _SHARE_THAT_ADDS_UP = 0.95

@@ -85,11 +85,8 @@ from models.tables.contingency_table import ContingencyTable
 from models.tables.fitted_levels import FittedLadder
 from models.tables.hierarchy import Domain, Hierarchy
 
-Ladder = Callable[[Hierarchy], Hierarchy]
-"""Function that puts levels of another release above the base values of a hierarchy."""
-
-Rules: TypeAlias = GroupNaming | KeptNames | None
-"""Rules for the names of a column's groups; None where no levels are fitted."""
+Ladder = Callable[[Hierarchy], Hierarchy]  # puts levels of another release above the base values
+Rules: TypeAlias = GroupNaming | KeptNames | None  # for the names of a column's groups; None without fitted levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -405,11 +402,8 @@ def where_some(lacking: Mapping[str, int]) -> dict[str, int]:
 
 UNIT = keys_of(Unit)
 
-_BYTES_OF_CELL = 128
-"""Memory of a distinct row while it is counted: codes, key, count, and their sort."""
-
-_TEXTS_OF_PEOPLE = 4
-"""Ratio of that memory with persons to without, since most have a text of their own."""
+_BYTES_OF_CELL = 128  # of a distinct row while it is counted: codes, key, count, and their sort
+_TEXTS_OF_PEOPLE = 4  # ratio of that memory with persons to without, since most have a text of their own
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,13 +12,13 @@ from werkzeug.wrappers import Request, Response
 
 from marginals.cross_tables import table
 from marginals.errors import InputError
+from marginals.interchange import is_formula
 from marginals.later import pd
 from marginals.names import level_names, shown_at
 from marginals.pages.release_page import lengths
 from marginals.release.release import Release, open_release
 from marginals.say.answers import basis_line, synthetic_lines
 from marginals.tables.attribute import Codebook
-from marginals.tables.values import number_in
 from marginals.window.project import releases_in
 from marginals.window.window import Window
 from models.errors import MarginalsError
@@ -169,6 +169,4 @@ def rows(window: Window, request: Request) -> Response:
 
 
 def _harmless(text: str) -> str:
-    """Put an apostrophe before a label that a spreadsheet would take for a formula."""
-    is_formula = text[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") and number_in(text) is None
-    return f"'{text}" if is_formula else text
+    return f"'{text}" if is_formula(text) else text

@@ -17,11 +17,6 @@ def rendered(name: str, /, **content: Any) -> bytes:
 TIMES = " \N{MULTIPLICATION SIGN} "
 
 
-def style_sheet() -> bytes:
-    """Return the style of reports, and of the window."""
-    return rendered("style.css")
-
-
 def script() -> bytes:
     """Return the script, without which pages work as well."""
     return files("marginals.window.templates").joinpath("window.js").read_bytes()

@@ -17,7 +17,7 @@ from marginals.files import PRIVATE, replace_file
 from marginals.window import explore, levels, policy, publish, search, table
 from marginals.window.gate import LARGEST_FORM, Gate, guarded
 from marginals.window.project import OlderVersionError, Project
-from marginals.window.rendering import rendered, script, style_sheet
+from marginals.window.rendering import rendered, script
 from marginals.window.window import STEPS, Window
 from models.errors import MarginalsError
 
@@ -67,7 +67,7 @@ class Application:
         self.window = window
         fixed_routes: Routes = (
             ("GET", "/", lambda window, _: window.back("/explore" if window.project.config is None else "/table")),
-            ("GET", "/style.css", lambda *_: Response(style_sheet(), mimetype="text/css")),
+            ("GET", "/style.css", lambda *_: Response(rendered("style.css"), mimetype="text/css")),
             ("GET", "/window.js", lambda *_: Response(script(), mimetype="text/javascript")),
             ("POST", "/jobs/<int:number>/stop", _stop_job),
             ("POST", "/stop", _stop),
