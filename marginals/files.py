@@ -269,14 +269,14 @@ _OPEN_FILES = Path("/proc/self/fd")  # Linux opens these again, so that librarie
 
 
 @contextmanager
-def on_disk(folder: Path | None = None) -> Iterator[Path]:
-    """A file on the disk of a folder, by default of the temporary one, by a path that this process can open meanwhile.
+def on_disk() -> Iterator[Path]:
+    """A file on the disk of the temporary folder, by a path that this process can open meanwhile.
 
     Raises OSError where there is none, or the disk has only files with names.
     """
     if sys.platform != "linux" or not _OPEN_FILES.is_dir():
         raise OSError("there are no files without a name here")
-    descriptor = os.open(folder or tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    descriptor = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
     try:
         yield _OPEN_FILES / str(descriptor)
     finally:

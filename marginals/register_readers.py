@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from checks.claims import Register
 from checks.finding import FULL, Verdict
@@ -10,11 +10,9 @@ from checks.register import FITTED, UNKNOWN, UNLINKED, is_decided_by, readers_of
 from marginals.bundle.content import BundleContent
 from marginals.bundle.together import over_table
 from marginals.results import plain
+from marginals.tables.table import Table
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
-
-if TYPE_CHECKING:
-    from marginals.tables.table import Table
 
 FROM_FILES, FROM_TABLE, ATTESTED, NOT_EXAMINED = "files", "table", "attested", "not examined"
 

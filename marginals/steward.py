@@ -10,24 +10,21 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from marginals.accuracy import Comparison, TableErrors
 from marginals.arguments import path_of
 from marginals.bundle.content import DESCRIPTOR, BundleContent
 from marginals.bundle.snapshot import Descriptor
 from marginals.errors import BundleError, InputError
 from marginals.files import PRIVATE, made_folder, only_writer, refusals, replace_file, replaced_meanwhile, resolved
 from marginals.later import pd
+from marginals.ledger import Waiting
 from marginals.output import OutputFile, keep_apart, require_place
 from marginals.replaced import Renewed
+from models.search.further_tables import FurtherTable
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
-
-if TYPE_CHECKING:
-    from marginals.accuracy import Comparison, TableErrors
-    from marginals.ledger import Waiting
-    from models.search.further_tables import FurtherTable
-
 
 MARK = '<meta name="marginals-page" content="steward">'  # recognizes a steward's page
 _HEAD = 4096  # bytes that contain the mark
@@ -259,7 +256,7 @@ class StewardReport(Renewed):
         return tuple(table for table in self.wanted if table.weight > AS_THE_REST)
 
     @cached_property
-    def comparison(self) -> "Comparison":
+    def comparison(self) -> Comparison:
         """Errors of its tables and counts, with yardsticks; computed on demand."""
         return self.compare()
 
@@ -272,12 +269,12 @@ class StewardReport(Renewed):
         return f"StewardReport(KL divergence {self.kl_divergence:.4g} nats; not for publication)"
 
     @property
-    def one_way(self) -> "TableErrors":
+    def one_way(self) -> TableErrors:
         """Errors of the tables of one attribute."""
         return self.comparison.release.one_way
 
     @property
-    def two_way(self) -> "TableErrors":
+    def two_way(self) -> TableErrors:
         """Errors of the tables of two attributes."""
         return self.comparison.release.two_way
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from checks.attacks.knowledge import Levels
 from checks.changes import CRITERION, CellDifference, Narrowing, difference, every_cell
@@ -29,15 +29,13 @@ from marginals.messages import first_few
 from marginals.names import number_of
 from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
+from marginals.tables.table import Table
 from models.errors import HierarchyError, MarginalsError
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy
-
-if TYPE_CHECKING:
-    from marginals.tables.table import Table
 
 Bundles = Sequence[tuple[str, BundleContent]]
 
@@ -165,7 +163,7 @@ class OverTable(NamedTuple):
         return model_of(self.everything, self.core)
 
 
-def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Table]":
+def over_table(published: BundleContent, truth: Table) -> "tuple[OverTable, Table]":
     """Marginals over the hierarchies of their table, and that with the release's names. Raises InputError."""
     other = InputError("the truth is another table than the one that was published; give the config it was made from")
     everything = published.everything
@@ -185,7 +183,7 @@ def over_table(published: BundleContent, truth: "Table") -> "tuple[OverTable, Ta
     return OverTable(collection, core), truth
 
 
-def _named_as(published: BundleContent, truth: "Table") -> "Table":
+def _named_as(published: BundleContent, truth: Table) -> Table:
     renamed = {}
     for name, naming in truth.naming.items():
         if not published.everything.shows(name):

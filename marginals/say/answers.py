@@ -2,18 +2,16 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from marginals.estimates import assumption
 from marginals.messages import first_few
 from marginals.names import margin_in_words
 from marginals.say.table import rows_in_words
+from marginals.tables.attribute import Codebook
 from marginals.tables.people import RowsPerPerson
 from models.graphs.basis import Basis, BasisKind
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    from marginals.tables.attribute import Codebook
 
 _LISTED, _NAMED = 3, 5  # tables of a line
 
@@ -60,7 +58,7 @@ def synthetic_lines(assumed: Sequence[Sequence[str]], *, are_exact: bool) -> Ite
         )
 
 
-def codebook_lines(codebook: "Codebook", conditions: Iterable[str]) -> Iterator[str]:
+def codebook_lines(codebook: Codebook, conditions: Iterable[str]) -> Iterator[str]:
     """Yield what the attributes that conditions name are, and what their values mean, if the steward says it."""
     text = " ".join(conditions)
     for name in dict.fromkeys([*codebook.descriptions, *codebook.values]):

@@ -3,30 +3,25 @@
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
-from checks.attacks.algorithm import Conclusion
+from checks.attacks.algorithm import Addition, CertainRange, Conclusion, FittedLevelDisclosure, Refusals
+from checks.attacks.guesses import LikelySmall
+from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
+from checks.changes import ChangedPeople
 from checks.claims import listing
-from checks.finding import Verdict
+from checks.finding import Finding, Verdict
+from marginals.attacks import (
+    Attacks,
+    DisclosureMeasures,
+    Minimality,
+    SurestGuesses,
+    TableChange,
+)
 from marginals.messages import first_few
 from marginals.names import column_name, number_of, shown_at
 from marginals.register_readers import ATTESTED, RegisterReaders
 from marginals.say.claims import CONDITION, crossing_line, few_rows
 from marginals.say.sentences import LOOK, NOT_EXAMINED, NOTHING_FOUND, Sentence
-
-if TYPE_CHECKING:
-    from checks.attacks.algorithm import Addition, CertainRange, FittedLevelDisclosure, Refusals
-    from checks.attacks.guesses import LikelySmall
-    from checks.attacks.knowledge import CertainCells, Counts, PublishedCounts
-    from checks.changes import ChangedPeople
-    from checks.finding import Finding
-    from marginals.attacks import (
-        Attacks,
-        DisclosureMeasures,
-        Minimality,
-        SurestGuesses,
-        TableChange,
-    )
 
 InWords = Callable[[str, int], str]  # name of an attribute at a level
 
@@ -36,7 +31,7 @@ ACROSS_CLASSES = "Readers who learn across classes"
 OF_RANKS = "Readers who rank small counts by the model"
 
 
-def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]:
+def parts_of_attacks(attacks: Attacks) -> Iterator[tuple[str, list[Sentence]]]:
     """Yield sentences on all that was measured, each part with its heading, which may be empty."""
     for change in attacks.changes:
         yield "", [_change_sentence(attacks.codebook.worded(change))]
@@ -47,7 +42,7 @@ def parts_of_attacks(attacks: "Attacks") -> Iterator[tuple[str, list[Sentence]]]
     yield "", [*note, *together, *_unmeasured(attacks)]
 
 
-def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
+def attack_sentences(attacks: Attacks) -> Iterator[Sentence]:
     """Yield what readers of one release, or of several together, can conclude; the plainest first."""
     attacks = attacks.codebook.worded(attacks)
     if attacks.published is not None:
@@ -81,11 +76,11 @@ def attack_sentences(attacks: "Attacks") -> Iterator[Sentence]:
         yield Sentence(mark, f"{OF_RANKS}: {_likely(attacks.likely)}", readers=OF_RANKS)
 
 
-def _unmeasured(attacks: "Attacks") -> list[Sentence]:
+def _unmeasured(attacks: Attacks) -> list[Sentence]:
     return [Sentence(NOT_EXAMINED, f"{part}: not examined (time was over).") for part in attacks.unmeasured]
 
 
-def _published(published: "PublishedCounts") -> Sentence:
+def _published(published: PublishedCounts) -> Sentence:
     least, detail = published.least, []
     for attribute, of in published.sensitive.items():
         largest = "" if of.shared is None else f"; the largest, with {number_of(of.rows, 'row')}: {_cell(of.shared)}"
@@ -96,7 +91,7 @@ def _published(published: "PublishedCounts") -> Sentence:
     return Sentence(LOOK if is_open else NOTHING_FOUND, text, tuple(detail))
 
 
-def _small(counts: "Counts", least: int) -> str:
+def _small(counts: Counts, least: int) -> str:
     cells = "; ".join(f"{_cell(cell.values)}: {cell.rows:,}" for cell in counts.smallest)
     smallest = f"; the smallest: {cells}" if cells else ""
     return f"{counts.small:,} of {number_of(counts.number, 'count')} below {least:,}{smallest}"
@@ -106,7 +101,7 @@ def _cell(cell: Mapping[str, str]) -> str:
     return ", ".join(f"{column_name(attribute)}={label}" for attribute, label in cell.items()) or "all"
 
 
-def _nonsensitive(finding: "Finding") -> Sentence:
+def _nonsensitive(finding: Finding) -> Sentence:
     few, mark = few_rows(finding.parameters["k"]), NOT_EXAMINED
     result = f"no combination was found that certainly has {few}; not all examined"
     if finding.holds:
@@ -116,7 +111,7 @@ def _nonsensitive(finding: "Finding") -> Sentence:
     return Sentence(mark, f"Nonsensitive attributes alone, from the tables alone: {result}.")
 
 
-def _certain(attribute: str, certain: "CertainCells") -> Sentence:
+def _certain(attribute: str, certain: CertainCells) -> Sentence:
     least, detail, worst, shared = "" if certain.is_complete else "at least ", [], certain.worst, certain.shared
     text = (
         f"{attribute}: in the tables of up to {certain.attributes} attributes with it, each at its finest published level, "
@@ -152,7 +147,7 @@ def _register_in_words(readers: RegisterReaders) -> str:
     return f"{who}: of {about} not examined; {readers.note}."
 
 
-def _guesses(measures: "DisclosureMeasures") -> Sentence:
+def _guesses(measures: DisclosureMeasures) -> Sentence:
     lead, detail = f"{ACROSS_CLASSES}, of {measures.sensitive}", tuple(map(_surest, measures.surest[:_SUREST]))
     if all(of.right is not None for of in measures.surest):
         return Sentence(LOOK, f"{lead}: how often their surest guesses are right", detail, ACROSS_CLASSES)
@@ -166,7 +161,7 @@ def _guesses(measures: "DisclosureMeasures") -> Sentence:
 _SUREST = 6  # values of which the surest guesses are told, those first that gain most
 
 
-def _surest(of: "SurestGuesses") -> str:
+def _surest(of: SurestGuesses) -> str:
     result = f"{of.expected:.1%} would be right by the shares of each class"
     if of.right is not None:
         shares = [f"{of.right[name]:.1%}" for name in ("definetti", "naive_bayes", "maxent")]
@@ -203,7 +198,7 @@ _ASSUMED = (
 )
 
 
-def _minimality(minimality: "Minimality") -> Sentence:
+def _minimality(minimality: Minimality) -> Sentence:
     if minimality.domain is None:
         return Sentence(NOT_EXAMINED, f"{OF_ALGORITHM}: not examined; {minimality.note}.", readers=OF_ALGORITHM)
     domain, lines = minimality.domain, list[str]()
@@ -230,7 +225,7 @@ _OUTCOMES = {
 _first_of = partial(first_few, most=8, mark=";")
 
 
-def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) -> Iterator[str]:
+def _refusal_lines(refusals: Refusals, in_words: InWords, *, has_truth: bool) -> Iterator[str]:
     if refusals.contradict:
         yield "no table explains the release by its claims alone, so something else limited it; that was not examined"
     if refusals.small:
@@ -267,14 +262,14 @@ def _refusal_lines(refusals: "Refusals", in_words: InWords, *, has_truth: bool) 
         )
 
 
-def _missing(addition: "Addition", in_words: InWords) -> str:
+def _missing(addition: Addition, in_words: InWords) -> str:
     added = addition.added
     names = " with ".join(in_words(attribute, level) for attribute, level in added.items())
     others = listing([in_words(a, level) for a, level in addition.margin.items() if a not in added])
     return f"{names} in one table{f', beside {others}' if others else ''}" if len(added) > 1 else f"{names} by itself"
 
 
-def _outcome(addition: "Addition", least: int) -> str:
+def _outcome(addition: Addition, least: int) -> str:
     few = f"it would show a group of {few_rows(least)}"
     match addition.outcome:
         case Conclusion.PROVES:
@@ -296,7 +291,7 @@ def _outcome(addition: "Addition", least: int) -> str:
     return _OUTCOMES[addition.outcome]
 
 
-def _range(cell: "CertainRange") -> str:
+def _range(cell: CertainRange) -> str:
     number = f"{cell.lower:,}" if cell.lower == cell.upper else f"{cell.lower:,} to {cell.upper:,}"
     return f"{_cell(cell.values)}: {number} {'row' if cell.upper == 1 else 'rows'}"
 
@@ -319,7 +314,7 @@ def _ladders(ladders: "Sequence[FittedLevelDisclosure]", in_words: InWords) -> I
 # Releases of a table that changed.
 
 
-def _change_sentence(change: "TableChange") -> Sentence:
+def _change_sentence(change: TableChange) -> Sentence:
     before, after = (number_of(rows, "row") for rows in change.rows)
     lines = [f"But {change.parts}."] if change.parts else []
     for people in change.told:
@@ -336,7 +331,7 @@ def _change_sentence(change: "TableChange") -> Sentence:
     return Sentence(LOOK, f"{tables}, who holds both knows:", tuple(lines))
 
 
-def _changed_people(people: "ChangedPeople", least: int | None) -> Iterator[str]:
+def _changed_people(people: ChangedPeople, least: int | None) -> Iterator[str]:
     cells = f"{number_of(people.cells, 'cell')} that both tell"
     small = "" if least is None else f" of fewer than {least:,} rows"
     number = number_of(people.small, "difference") if people.small else "No difference"

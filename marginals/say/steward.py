@@ -3,19 +3,15 @@
 from collections.abc import Iterator, Mapping
 from math import ceil, floor
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from marginals.accuracy import ALONE, INDEPENDENT
+from marginals.accuracy import ALONE, INDEPENDENT, Comparison
+from marginals.bundle.content import BundleContent
 from marginals.names import column_name, margin_in_words, number_of
 from marginals.say.claims import counts_below
 from marginals.say.table import rows_in_words
-
-if TYPE_CHECKING:
-    from marginals.accuracy import Comparison
-    from marginals.bundle.content import BundleContent
-    from marginals.steward import FurtherTables, StewardReport, WantedTable
-    from models.search.problem import SearchResult
-    from models.tables.hierarchy import Domain
+from marginals.steward import FurtherTables, StewardReport, WantedTable
+from models.search.problem import SearchResult
+from models.tables.hierarchy import Domain
 
 
 def another_release_line(page: Path, release: Path) -> str:
@@ -26,7 +22,7 @@ def another_release_line(page: Path, release: Path) -> str:
     )
 
 
-def publication_lines(published: "BundleContent", path: Path | None, unpublished: Mapping[str, str]) -> Iterator[str]:
+def publication_lines(published: BundleContent, path: Path | None, unpublished: Mapping[str, str]) -> Iterator[str]:
     """Yield what a release publishes, and what it leaves out. unpublished: why, by attribute."""
     everything = published.everything
     counted = rows_in_words(published.collection.cube.total, published.rows_per_person)
@@ -42,7 +38,7 @@ def publication_lines(published: "BundleContent", path: Path | None, unpublished
         yield f"Nothing is published of {attribute}{why}."
 
 
-def wanted_line(table: "WantedTable", domain: "Domain") -> str:
+def wanted_line(table: WantedTable, domain: Domain) -> str:
     """Return what became of one analysis: its published table, and the finer one that it could have, or why not."""
     names, is_single = ", ".join(table.attributes), len(table.attributes) == 1
     if table.margin is not None:
@@ -62,7 +58,7 @@ def wanted_line(table: "WantedTable", domain: "Domain") -> str:
     )
 
 
-def steward_lines(report: "StewardReport") -> Iterator[str]:
+def steward_lines(report: StewardReport) -> Iterator[str]:
     """Yield how near a release comes to the data, compared with what is coarser, and how it was searched."""
     yield f"KL divergence to the data: {report.kl_divergence:.3f} nats (0 would be the data itself)."
     if priced := chance_in_words(report, 3):
@@ -73,7 +69,7 @@ def steward_lines(report: "StewardReport") -> Iterator[str]:
     yield from filter(None, [worse_than_one_way(report), search_line(report.search, has_base=report.has_base)])
 
 
-def chance_in_words(report: "StewardReport", decimals: int) -> str:
+def chance_in_words(report: StewardReport, decimals: int) -> str:
     """Return what the search looked for the least of; empty if that is the KL divergence alone."""
     search, price = report.search, report.price
     if search.value is None:
@@ -94,7 +90,7 @@ def chance_in_words(report: "StewardReport", decimals: int) -> str:
 _NAMED = 3  # columns of which the policy allows coarse tables only
 
 
-def worse_than_one_way(report: "StewardReport") -> str:
+def worse_than_one_way(report: StewardReport) -> str:
     """Return that tables of single attributes would come nearer to pairs, and what helps; empty if they would not.
 
     Those that the policy would publish are the yardstick; exact ones say what the policy takes, and of which attributes.
@@ -120,7 +116,7 @@ def worse_than_one_way(report: "StewardReport") -> str:
     )
 
 
-def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
+def _comparison_lines(comparison: Comparison) -> Iterator[str]:
     release, others = comparison.release, comparison.yardsticks
     if release.two_way.by_table:
         compared = "; ".join(f"{other.two_way.mean:.4f} for {name}" for name, other in others.items())
@@ -134,7 +130,7 @@ def _comparison_lines(comparison: "Comparison") -> Iterator[str]:
         )
 
 
-def search_line(search: "SearchResult", *, has_base: bool) -> str:
+def search_line(search: SearchResult, *, has_base: bool) -> str:
     """Return how it was searched, and how much better another release can be at most."""
     proven = proven_in_words(search, 3, has_base=has_base)
     collections = number_of(search.evaluated, "collection")
@@ -147,7 +143,7 @@ ENDED_BY_TIME = (
 )
 
 
-def proven_in_words(search: "SearchResult", decimals: int, *, has_base: bool) -> str:
+def proven_in_words(search: SearchResult, decimals: int, *, has_base: bool) -> str:
     """Return what is proven of other collections; empty for nothing. Bounds are rounded so that the sentence holds."""
     those = " that contains the base table," if has_base else ""
     none = f"no decomposable collection{those} within the policy and search limits"
@@ -163,7 +159,7 @@ def proven_in_words(search: "SearchResult", decimals: int, *, has_base: bool) ->
     return f"{none} gets below {bound:.{decimals}f} nats{counted}; this one is at most {above:.{decimals}f} above that"
 
 
-def beside_lines(further: "FurtherTables | None", domain: "Domain", most: int | None = None) -> Iterator[str]:
+def beside_lines(further: "FurtherTables | None", domain: Domain, most: int | None = None) -> Iterator[str]:
     """Yield which further tables there are, what each gained, and which were left out again; at most `most` by name."""
     if further is None:
         return

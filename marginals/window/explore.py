@@ -72,7 +72,7 @@ def show(window: Window, request: Request) -> Response:
         query=_query(name, margin),
         tables=[(_query(name, m), _words(release, m)) for m in margins],
         making=making,
-        has_formulas=any(_harmless(t) != t for a, level in finest.items() for t in domain.hierarchy(a).labels[level]),
+        has_formulas=any(is_formula(t) for a, level in finest.items() for t in domain.hierarchy(a).labels[level]),
         notes=[*synthetic_lines([] if making is None else making.answer.get("assumed", []), are_exact=True)],
     )
 
