@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from checks.diversity.derived import standing_for_none
 from checks.errors import CriterionError
 from checks.finding import FULL, Finding, Verdict, WorstClass
 from checks.impossible import ImpossiblePair
+from checks.maxent.surest import HarmfulValues
 from marginals.arguments import path_of, require
 from marginals.bundle.content import BundleContent
 from marginals.bundle.reading import read_bundle
@@ -64,9 +65,6 @@ from models.inference.frechet_bounds import FrechetBounds
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
-
-if TYPE_CHECKING:
-    from checks.maxent.surest import HarmfulValues
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from marginals.names import column_name, margin_in_words, number_of
 from marginals.say.claims import counts_below
 from marginals.say.table import rows_in_words
 from marginals.steward import FurtherTables, StewardReport, WantedTable
-from models.search.problem import SearchResult
+from models.search.problem import CliqueScore, SearchResult
 from models.tables.hierarchy import Domain
 
 
@@ -75,8 +75,6 @@ def chance_in_words(report: StewardReport, decimals: int) -> str:
     if search.value is None:
         return ""
     if not price:
-        from models.search.problem import CliqueScore  # slow to import, and few need it
-
         least = f"{search.value:.{decimals}f} by {report.objective}: the search looked for the least of this."
         return least if isinstance(report.objective, CliqueScore) else ""
     gained = search.value - search.kl_divergence
