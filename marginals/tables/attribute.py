@@ -35,10 +35,7 @@ from models.tables import hierarchy as hierarchies
 from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
 MISSING = hierarchies.MISSING  # the value of rows without one, where an attribute counts them
-FITTED = (
-    "fitted",
-    "alike",
-)  # ladders that the table decides: by the frequency of each value, or also by their likeness
+FITTED = ("fitted", "alike")  # ladders that the table decides: by the frequency of each value, or by likeness too
 LABEL_FORMS = ("numbers", "names")  # the meaning of labels that look like numbers or intervals
 COUNT = "count"  # the column of counts in published tables; no attribute can have this name
 
