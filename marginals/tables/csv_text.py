@@ -171,7 +171,11 @@ def _likely_separator(path: Path, form: FileForm) -> str:
         widths = Counter(len(row) for number, row in rows if number >= header)
         width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         names = next((row for number, row in rows if number == header), [])
-        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1:
+        # Below a first line without the separator, names that stand again are a row: of one column, whose text holds it.
+        is_row = header not in (form.header, rows[0][0]) and any(
+            row == names for number, row in rows if number > header
+        )
+        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1 and not is_row:
             best, most = other, width
     return best
 

@@ -135,6 +135,19 @@ def test_tables_of_one_column_have_no_other_separator(tmp_path: Path) -> None:
         assert read_table(tmp_path / "t.csv", {name: "sensitive"}).rows == 1
 
 
+@pytest.mark.parametrize("separator", [",", ";", "|"])
+@pytest.mark.parametrize("others", [[], ["north", "south"]])
+def test_a_separator_in_the_texts_of_one_column_is_text(tmp_path: Path, separator: str, others: list[str]) -> None:
+    texts = [f"w{separator}est", f"e{separator}ast", *others]
+    quoted = [f'"{text}"' if separator == "," else text for text in texts]
+    (tmp_path / "t.csv").write_text("\n".join(["a b", *quoted * 100, ""]))
+    run_init(tmp_path / "t.csv", status=0)
+    source = read_config(tmp_path / "release.toml").source
+    assert (source.separator, source.header, source.attributes.keys()) == (",", None, {"a b"})
+    table = read_table(tmp_path / "t.csv", {"a b": "quasi-identifier"})
+    assert dict(table.counts.cells()) == {(text,): 100 for text in texts}
+
+
 NAMES = ["name", "age", "sex", "postcode", "admitted", "icd", "diagnosis"]
 
 
