@@ -6,13 +6,10 @@ from copy import copy
 from functools import reduce
 from operator import or_
 
-import numpy as np
-
 from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
-from checks.classes import EquivalenceClasses, nonsensitive_part
+from checks.classes import EquivalenceClasses, has_bare_value, nonsensitive_part
 from checks.combinatorial import GroupTree, Part, SensitiveGroup, sensitive_groups
 from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.derived import Projected
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from checks.requirements import Requirements
@@ -134,11 +131,7 @@ class PrivacyConstraint(PruningConstraint):
         domain = self._cube.domain
         if not level & ~clique or not clique & domain.attribute_masks[domain.index(about)]:
             return False
-        classes = self._classes[about](clique)
-        criterion = diversity.among(classes.values)
-        counts = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
-        single = np.asarray((counts > 0).sum(axis=1) == 1)
-        return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
+        return has_bare_value(self._classes[about](clique), diversity)
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """Return the refusal of cliques with a sensitive attribute, all of which are allowed by themselves."""

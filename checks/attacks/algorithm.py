@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, Question
-from checks.classes import nonsensitive_part
+from checks.classes import equivalence_classes, has_bare_value, nonsensitive_part
 from checks.finding import SEARCHING
 from models.arrays import BoolArray, CountArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
@@ -128,12 +128,6 @@ class _Rules:
     def sensitive_in(self, mask: Mask) -> tuple[str, ...]:
         return tuple(name for name in self.sensitive if mask & self.attribute(name))
 
-    def coarse_in(self, mask: Mask) -> tuple[str, ...]:
-        """Return sensitive attributes that a margin shows coarser than claimed: one value for a class is refused there."""
-        levels = self.domain.margin(mask)
-        claims = (claim for claim in self.claims if isinstance(claim, AttributeClaim))
-        return tuple(dict.fromkeys(claim.about for claim in claims if claim.level < levels.get(claim.about, 0)))
-
     def public(self, mask: Mask) -> Mask:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
@@ -172,7 +166,15 @@ class _Rules:
         cube = DataCube([table, *self.collection.tables])
         collection = Collection.of(cube, maximal_masks([*self.cliques, clique]))
         question = Question(collection, self.sensitive, SEARCHING)
-        return all(claim.check(question).holds for claim in claims)
+        return all(claim.check(question).holds and not self._is_bare(claim, table) for claim in claims)
+
+    @staticmethod
+    def _is_bare(claim: Claim, table: ContingencyTable) -> bool:
+        """Return whether a table shows an attribute coarser than a claim judges, and a class with one value alone."""
+        if not isinstance(claim, AttributeClaim) or claim.level >= table.margin[claim.about]:
+            return False
+        criterion = claim.class_diversity
+        return criterion is not None and has_bare_value(equivalence_classes(table, claim.about), criterion)
 
 
 def _can_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArray:
@@ -477,8 +479,6 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
     small = _has_small(classes, rules.least_class) | _has_small(cells, rules.least_cell)
     nothing = _gains_nothing(rules, worlds, cells, one)
     refused, claims = small | nothing, rules.beyond_counts(one.clique)
-    for name in rules.coarse_in(one.clique):
-        refused |= _has_single(cells, name)
     unsettled = np.flatnonzero(~refused)
     if not claims or not len(unsettled):
         return refused, small, nothing, ""
@@ -494,15 +494,6 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
         return refused, small, nothing, str(error)
     refused[unsettled] = ~allowed[which.ravel()]
     return refused, small, nothing, ""
-
-
-def _has_single(worlds: Cells, sensitive: str) -> BoolArray:
-    """Return the tables with a class in which everybody has one value of an attribute: shape (tables,)."""
-    others = [codes for name, codes in zip(worlds.attributes, worlds.codes) if name != sensitive]
-    classes = np.unique(np.stack(others), axis=1, return_inverse=True)[1].ravel() if others else np.zeros(1, np.intp)
-    values = np.zeros((int(classes.max(initial=0)) + 1, worlds.counts.shape[1]), dtype=np.intp)
-    np.add.at(values, np.broadcast_to(classes, len(worlds)), worlds.counts > 0)
-    return np.asarray((values == 1).any(axis=0))
 
 
 def _has_small(worlds: Cells, least: int) -> BoolArray:
