@@ -26,7 +26,7 @@ from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.counts import likely_counts, repeated_rows
+from marginals.tables.counts import likely_counts, refuse_subtotals, repeated_rows
 from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import column_labels, files_of, frame_of
@@ -137,6 +137,7 @@ class DescribedTable:
                 f"{source.name} has two columns of one name, or no header line; give each column its own name"
             )
         refuse_record(files, files.columns, _NO_VALUES)
+        refuse_subtotals(files)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
         counts = likely_counts(PandasFrame(frame)) if not chosen.person else None
