@@ -148,6 +148,19 @@ def test_a_separator_in_the_texts_of_one_column_is_text(tmp_path: Path, separato
     assert dict(table.counts.cells()) == {(text,): 100 for text in texts}
 
 
+def test_words_in_columns_of_blanks_are_not_one_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sex age  disease\n" + "f 31   flu\nm 44   gout\n" * 50)
+    assert "look separated by spaces" in run_init(path, status=2).output
+    path.write_text("what they said\n" + "fine\nnot so good today\n" * 50)
+    run_init(path, status=0)
+
+
+def test_a_file_of_nothing_has_no_names(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("")
+    assert "no line with the names of the columns" in run_init(tmp_path / "t.csv", status=2).output
+
+
 NAMES = ["name", "age", "sex", "postcode", "admitted", "icd", "diagnosis"]
 
 
