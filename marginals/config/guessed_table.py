@@ -143,10 +143,11 @@ class DescribedTable:
         counts = likely_counts(PandasFrame(frame)) if not chosen.person else None
         if counts in chosen.roles:
             counts = None
+        rows = frame
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        nothing = missing_tokens(cells)
+        nothing = missing_tokens(cells if counts is None else [Facts.read(rows, str(name)) for name in frame])
         read = [column.without(nothing) for column in cells]
         named = possible_keys(files.columns, {})
         by_content, numbering, likely = keys_by_content(frame, read, _NO_VALUES)
