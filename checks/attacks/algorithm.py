@@ -64,9 +64,6 @@ _MOST_MARGINS = 400
 _ATTRIBUTES = 3
 """Most attributes of such a margin."""
 
-_OVER = "the time was over"
-"""Note of what is reached after the deadline."""
-
 _ROUNDING = 1e-9
 """Nats by which the gain of an addition can be off."""
 
@@ -133,7 +130,7 @@ class _Rules:
 
     def obstacle(self, clique: Mask) -> str:
         if self.deadline.is_over:
-            return _OVER
+            return "the time was over"
         if not self.spend("margins", len(self.cliques)):
             return "there are more ways to add a table than are examined"
         for name in self.sensitive_in(clique):
@@ -166,19 +163,14 @@ class _Rules:
         cube = DataCube([table, *self.collection.tables])
         collection = Collection.of(cube, maximal_masks([*self.cliques, clique]))
         question = Question(collection, self.sensitive, SEARCHING)
-        return all(claim.check(question).holds and not self._is_bare(claim, table) for claim in claims)
-
-    @staticmethod
-    def _is_bare(claim: Claim, table: ContingencyTable) -> bool:
-        """Return whether a table shows an attribute coarser than a claim judges, and a class with one value alone."""
-        if not isinstance(claim, AttributeClaim) or claim.level >= table.margin[claim.about]:
-            return False
-        criterion = claim.class_diversity
-        return criterion is not None and has_bare_value(equivalence_classes(table, claim.about), criterion)
-
-
-def _can_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArray:
-    return np.asarray(np.maximum(lower, 1) <= np.minimum(upper, least - 1))
+        coarse = (
+            claim for claim in claims if isinstance(claim, AttributeClaim) and claim.level < table.margin[claim.about]
+        )
+        return all(claim.check(question).holds for claim in claims) and not any(
+            has_bare_value(equivalence_classes(table, claim.about), criterion)
+            for claim in coarse
+            if (criterion := claim.class_diversity) is not None
+        )
 
 
 def _must_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArray:
@@ -623,7 +615,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     lower, upper, (class_of, _) = bounds.lower.ravel(), bounds.upper.ravel(), cells.look_up(classes)
     # If a sensitive attribute is added, classes are published ones, so only the counts of cells can be too small.
     least = rules.least_cell if rules.sensitive_in(one.clique) else max(rules.least_class, rules.least_cell)
-    candidates = np.flatnonzero(np.bincount(class_of[_can_be_small(lower, upper, least)]))
+    candidates = np.flatnonzero(np.bincount(class_of[np.maximum(lower, 1) <= np.minimum(upper, least - 1)]))
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))
     outcome, unexamined = Conclusion.SOME, _coarser_margins(domain, margin) - 1

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from marginals.errors import InputError
-from marginals.tables.distinct_rows import DistinctRows, Source, Values
+from marginals.tables.distinct_rows import DistinctRows, Source
 from marginals.tables.layout import is_total
 from marginals.tables.values import NumberFormat, missing_among, number_in
 from models.arrays import CountArray
@@ -91,10 +91,7 @@ def refuse_subtotals(source: Source) -> None:
     for column in filter(re.compile("(?i)notes?|(sub)?totals?").fullmatch, source.columns):
         texts = {text or "" for text in source.first_rows(_ROWS).values.get(column, ())}
         if "" in texts and len(texts) > 1 and all(map(is_total, texts - {""})):
-            raise InputError(
-                f"column {column!r} of {source.name} marks rows that are totals of other rows; remove them, or export the "
-                "table without totals"
-            )
+            raise InputError(f"column {column!r} of {source.name} marks totals of other rows; remove these rows")
 
 
 def refusal_of_counts(column: str, name: str) -> InputError:
@@ -112,7 +109,8 @@ def rows_of_people(
     rows = source.distinct_rows([*columns, counts])
     codes, texts = rows.codes[counts], rows.values[counts]
     absent = missing_among(texts, missing, decimal)
-    if total := next((c for c in columns if _has_total(rows.values[c])), None):
+    texts_of = {c: {text for text in rows.values[c] if text is not None} for c in columns}
+    if total := next((c for c, of in texts_of.items() if len(of) > 1 and any(map(is_total, of))), None):
         raise InputError(
             f"column {total!r} of {source.name} has a value for a total, whose people other rows count, too; remove those "
             "rows from a table of counts"
@@ -133,10 +131,6 @@ def rows_of_people(
     if sum(n * times for n, times in zip(people[codes].tolist(), rows.counts.tolist())) >= _MOST_PEOPLE:
         raise InputError(f"column {counts!r} of {source.name} counts more people than there are")
     return rows.taken(rows.counts * people[codes]).without([counts])
-
-
-def _has_total(texts: Values) -> bool:
-    return len({*texts} - {None}) > 1 and any(is_total(text or "") for text in texts)
 
 
 def repeated_rows(frame: "pd.DataFrame", counts: str, most: int) -> "pd.DataFrame":

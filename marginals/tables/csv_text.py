@@ -160,10 +160,8 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
 def _are_spaced(layout: Layout, rows: Lines) -> bool:
     """Return whether blanks separate names as R's `write.table` writes them, or as many words, three or more, a line."""
     words = {len(row[0].split()) for _, row in rows if len(row) == 1}
-    return bool(_SPACED.fullmatch(layout.line)) or (len(layout.names) == len(words) == 1 and min(words) > 2)
-
-
-_SPACED = re.compile('"[^"]*"( "[^"]*")+')
+    is_of_r = re.fullmatch('"[^"]*"( "[^"]*")+', layout.line) is not None
+    return is_of_r or (len(layout.names) == len(words) == 1 and min(words) > 2)
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
@@ -268,7 +266,7 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
             for block in _whole_lines(read, path.name):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
-                    places = np.flatnonzero(codes == _QUOTE)
+                    places = np.flatnonzero(codes == ord('"'))
                     is_suspect |= not (special[codes[places - 1]] | special[codes[places + 1]]).all()
                     ends = np.flatnonzero((codes == 10) | (codes == 13))
                     is_suspect |= bool((np.searchsorted(places, ends) % 2).any())
@@ -281,9 +279,6 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
         return error
     refusal = broken_row(path, form) if is_suspect or headers > 1 else None
     return refusal or _note_below(path.name, layout, last, breaks)
-
-
-_QUOTE = ord('"')
 
 
 def _whole_lines(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:

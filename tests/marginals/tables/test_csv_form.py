@@ -278,7 +278,7 @@ def test_an_export_of_wonder_is_refused_step_by_step_until_it_is_a_table_of_coun
     path.write_text("\n".join([*lines, WONDER_NOTES]))
     assert f"line {len(lines) + 1} of deaths.txt seems to be a note" in run_init(path, status=2).output
     path.write_text("\n".join([*lines, ""]))
-    assert "column 'Notes' of deaths.txt marks rows that are totals" in run_init(path, status=2).output
+    assert "column 'Notes' of deaths.txt marks totals of other rows" in run_init(path, status=2).output
     path.write_text("\n".join([*rows, ""]))
     run_init(path, status=0)
     assert 'counts = "Deaths"' in run("publish", config, "--out", tmp_path / "release", status=2).output
@@ -290,4 +290,4 @@ def test_an_export_of_wonder_is_refused_step_by_step_until_it_is_a_table_of_coun
     path.write_text("\n".join([row for row in rows if "Suppressed" not in row] + [""]))
     assert read_config(config).read_table().rows == sum(int(row.split("\t")[5]) for row in rows[1:] if "Sup" not in row)
     path.write_text("\n".join([*lines, ""]))
-    assert "marks rows that are totals" in run("publish", config, "--out", tmp_path / "release", status=2).output
+    assert "marks totals of other rows" in run("publish", config, "--out", tmp_path / "release", status=2).output
