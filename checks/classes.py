@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from checks.diversity.criteria import Entropy, Functional, Simple, excessive_protection
 from checks.diversity.criterion import Diversity, SensitiveValues, satisfies
+from checks.diversity.derived import Projected
 from checks.diversity.implications import WeakestImplying, weakest_implying
 from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
@@ -144,6 +145,14 @@ def _least_count(criterion: str, tables: Sequence[ContingencyTable], k: int) -> 
 
 
 # One table against the criteria. Sensitive attributes are checked in turn, the others being shared (MKGV07 Def. 4.6).
+
+
+def has_bare_value(classes: EquivalenceClasses, diversity: Diversity) -> bool:
+    """Return whether a class has one value alone, and a criterion does not allow that."""
+    criterion = diversity.among(classes.values)
+    counts = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
+    single = np.asarray((counts > 0).sum(axis=1) == 1)
+    return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 
 
 def table_diversity(table: ContingencyTable, sensitive: str, diversity: Diversity) -> Finding:

@@ -6,13 +6,10 @@ from copy import copy
 from functools import reduce
 from operator import or_
 
-import numpy as np
-
 from checks.claims import AttributeClaim, Claim, CountClaim, Question, Register
-from checks.classes import EquivalenceClasses, nonsensitive_part
+from checks.classes import EquivalenceClasses, has_bare_value, nonsensitive_part
 from checks.combinatorial import GroupTree, Part, SensitiveGroup, sensitive_groups
-from checks.diversity.criterion import Diversity, satisfies
-from checks.diversity.derived import Projected
+from checks.diversity.criterion import satisfies
 from checks.finding import SEARCHING, Verdict
 from checks.maxent.sensitive_tree import ClassSource, SensitiveTree
 from checks.requirements import Requirements
@@ -21,11 +18,6 @@ from models.graphs.junction_tree import Collection, JunctionTree
 from models.search.problem import PruningConstraint, Refusal, RefusalScope
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
-
-
-def too_many_margins(limit: int) -> str:
-    """Return the reason for refusing more margins of a sensitive attribute."""
-    return f"more than {limit} margins with a sensitive attribute"
 
 
 class PrivacyConstraint(PruningConstraint):
@@ -94,7 +86,7 @@ class PrivacyConstraint(PruningConstraint):
         limit = self._max_sensitive_margins
         if limit is None or all(sum(bool(clique & step) for clique in sensitive) <= limit for step in self._steps):
             return None
-        return Refusal(too_many_margins(limit), RefusalScope.LONGER)
+        return Refusal(f"more than {limit} margins with a sensitive attribute", RefusalScope.LONGER)
 
     def of_margin(self, clique: Mask) -> Refusal | None:
         """Return the refusal of a margin by itself, which refuses everything that shows it."""
@@ -126,19 +118,13 @@ class PrivacyConstraint(PruningConstraint):
         Finer values in other margins can make the class diverse, but everybody in it has the one coarse value.
         """
         if clique not in self._shared:
-            criteria = self._of_classes if self._requirements.at_every_level else []
-            self._shared[clique] = frozenset(item[0] for item in criteria if self._has_single(clique, *item))
+            shown, criteria = self._cube.domain.margin(clique), self._of_classes
+            self._shared[clique] = frozenset(
+                about
+                for about, level, diversity in (criteria if self._requirements.at_every_level else ())
+                if about in shown and level & ~clique and has_bare_value(self._classes[about](clique), diversity)
+            )
         return self._shared[clique]
-
-    def _has_single(self, clique: Mask, about: str, level: Mask, diversity: Diversity) -> bool:
-        domain = self._cube.domain
-        if not level & ~clique or not clique & domain.attribute_masks[domain.index(about)]:
-            return False
-        classes = self._classes[about](clique)
-        criterion = diversity.among(classes.values)
-        counts = criterion.sums(classes.counts) if isinstance(criterion, Projected) else classes.counts
-        single = np.asarray((counts > 0).sum(axis=1) == 1)
-        return bool(single.any()) and not satisfies(criterion, classes.counts[single]).all()
 
     def _collection_refusal(self, cliques: frozenset[Mask]) -> Refusal | None:
         """Return the refusal of cliques with a sensitive attribute, all of which are allowed by themselves."""

@@ -8,8 +8,8 @@ nothing more.
 share of a value is a product over the tables. Each factor is its share, in the class there, of the coarser value of
 the table before. Other tables make no difference. Nor does it matter whether the reader knows everybody's other
 sensitive attributes, which count as part of the class (MKGV07 Def. 4.6; design 4.18). Otherwise the sizes of the joint
-classes must be known. Then arrangements are counted if these are few, else fitted, which proves a criterion only with
-a margin.
+classes must be known. Then arrangements are counted if these are few, else fitted, which decides a criterion only with
+a margin that is measured.
 
 *Links* of a chain need neither. A link shows S finer than all other tables, in classes that one of the next finest tables
 splits. Every arrangement of the coarser values then has the same number of refinements.
@@ -244,10 +244,10 @@ def _with_link(coarser: RegisterShares, link: EquivalenceClasses) -> RegisterSha
 def _margin(people: IndexArray, tables: int, distance: FloatArray) -> FloatArray:
     """Return how much of the fitted shares of each class may belong to other values if arrangements are equally likely.
 
-    Two tables: one person of the class, 1/n. This is measured, not proven. Enumeration of about 40,000 cases, many
-    found by climbing, gave at most .43/n, in classes of 1 to 40 people. No function of n is a bound by itself, because
-    any system of whole numbers is one of two tables (De Loera, Onn 2006). Three tables: 1, because a fit gave .999 to
-    values of nobody.
+    Two tables: one person of the class, 1/n. This is measured, not proven, so that neither is a verdict that rests on
+    it: `FITTED` says so. Enumeration of about 40,000 cases, many found by climbing, gave at most .43/n, in classes of 1
+    to 40 people. No function of n is a bound by itself, because any system of whole numbers is one of two tables (De
+    Loera, Onn 2006). Three tables: 1, because a fit gave .999 to values of nobody.
     """
     return np.minimum(1.0, distance / 2 + (1 / people if tables == 2 else 1.0))
 
@@ -298,7 +298,9 @@ def _holds_nearby(criterion: Diversity, reader_shares: RegisterShares) -> bool:
 
 
 UNKNOWN = "several tables show it, and how many people are in each of their joint classes is not published"
-FITTED = "shares are fitted: in the smallest class up to {:.3g} of them may belong to other values"
+FITTED = (
+    "shares are fitted: by measurement, not proof, up to {:.3g} of them in the smallest class belong to other values"
+)
 UNLINKED = (
     "several tables show it, and sensitive attributes that stand in one of them beside it do so in others too; what that "
     "leaves a reader with a register is not worked out"

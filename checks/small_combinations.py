@@ -532,7 +532,7 @@ _ExactFloats: TypeAlias = NDArray[np.float32 | np.float64]
 
 
 def _small(counts: _ExactFloats | CountArray, k: int) -> BoolArray:
-    return (counts > 0) & (counts < k)
+    return ~((counts <= 0) | (counts >= k))  # so that what is no number clears nothing
 
 
 class _Pull:
@@ -653,7 +653,8 @@ class OpenCells:
             spread[self.keys], weights = weights, spread
         if self.is_block:
             factors = [self._is_above(rows, a).T for a in self.levels]
-            weights = _products(weights.reshape(shape).astype(np.float32), factors).ravel().astype(np.int16)
+            pulled = _products(weights.reshape(shape).astype(np.float32), factors).ravel()
+            weights = pulled.clip(-8_000, 8_000).astype(np.int16)  # gains are sums of four
             lifts: list[CodeArray] = [np.arange(rows.domain.hierarchy(a).size(rows.levels[a])) for a in self.levels]
             shape = tuple(map(len, lifts))
         else:
@@ -679,14 +680,15 @@ class OpenCells:
 
 def _products(counts: _ExactFloats, factors: Sequence[NDArray[np.float32]]) -> _ExactFloats:
     """Return the product of an array with a matrix along each axis."""
-    # Axes that shrink the most come first.
-    for axis in sorted(range(len(factors)), key=lambda axis: len(factors[axis]) / factors[axis].shape[1]):
-        before, length, after = counts.shape[:axis], counts.shape[axis], counts.shape[axis + 1 :]
-        if not after:
-            counts = counts @ factors[axis].T
-        else:
-            summed = factors[axis] @ counts.reshape(prod(before), length, prod(after))
-            counts = summed.reshape(*before, len(factors[axis]), *after)
+    with np.errstate(invalid="ignore"):  # OpenBLAS can set this flag although all is finite (numpy issue 24067)
+        # Axes that shrink the most come first.
+        for axis in sorted(range(len(factors)), key=lambda axis: len(factors[axis]) / factors[axis].shape[1]):
+            before, length, after = counts.shape[:axis], counts.shape[axis], counts.shape[axis + 1 :]
+            if not after:
+                counts = counts @ factors[axis].T
+            else:
+                summed = factors[axis] @ counts.reshape(prod(before), length, prod(after))
+                counts = summed.reshape(*before, len(factors[axis]), *after)
     return counts
 
 

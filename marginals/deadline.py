@@ -30,7 +30,7 @@ def within(seconds: Seconds) -> Deadline:
     return NEVER if seconds == inf else Deadline.after(seconds, time.monotonic)
 
 
-SEARCH_CLOCK = time.monotonic  # of the time limit of a policy
+SEARCH_CLOCK = time.monotonic  # the wall clock, for the time limit of a policy: other programs use it up, too
 
 
 class Phases:

@@ -1,7 +1,7 @@
 """Files that a command may write, known before its work begins, and that harm nothing.
 
 Such a file is no input of the command, and would not be read with its inputs the next time. It lies in no release, and its
-folder takes it. What is there already is a question of its own, `refuse_to_replace`.
+folder takes it, or is made with it. What is there already is a question of its own, `refuse_to_replace`.
 """
 
 import os
@@ -43,7 +43,7 @@ class OutputFile:
             if self.path.is_dir():
                 raise InputError(f"{self.path} is a folder; name a file")
             if not self.is_device:
-                require_place(self.path, resolved(self.path).parent)
+                require_place(self.path)
 
     @property
     def is_device(self) -> bool:
@@ -97,10 +97,10 @@ def refuse_to_replace(path: Path) -> None:
         raise InputError(f"{path} is there already; choose another name, or replace it with --force")
 
 
-def require_place(path: Path, folder: Path) -> None:
-    """Raise InputError or OSError unless there is this folder and it takes a new file, which writing begins with."""
-    if not folder.is_dir():
-        raise InputError(f"{path} cannot be written: there is no folder {folder}")
-    descriptor, name = tempfile.mkstemp(prefix=prefix(resolved(path)), dir=folder)
+def require_place(path: Path) -> None:
+    """Raise OSError unless the first folder above a path that is there takes a new file; writing makes those between."""
+    place = resolved(path)
+    folder = next(folder for folder in place.parents if folder.exists())
+    descriptor, name = tempfile.mkstemp(prefix=prefix(place), dir=folder)
     os.close(descriptor)
     Path(name).unlink(missing_ok=True)  # another run may have taken it for what a killed one left

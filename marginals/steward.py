@@ -68,9 +68,8 @@ class FurtherTables:
 class StewardFile:
     """A file that the steward's page of a release may be written to.
 
-    release: its folder, which is made together with the folders above it. reads: input files of the release. An older
-    steward's page is replaced. Raises InputError for another file that exists, for a file in a release, and if nothing can
-    be written there.
+    release: its folder. reads: input files of the release. Missing folders are made. An older steward's page is replaced.
+    Raises InputError for another file that exists, for a file in a release, and if nothing can be written there.
     """
 
     path: Path
@@ -92,8 +91,7 @@ class StewardFile:
                 problem = "is there already, and is no steward's page; name another file (--steward FILE)"
             if problem:
                 raise InputError(f"{path} {problem}")
-            is_made = place.parent == release.parent
-            require_place(path, next(f for f in place.parents if f.exists()) if is_made else place.parent)
+            require_place(path)
 
     @property
     def is_of_another_release(self) -> bool:
@@ -115,8 +113,8 @@ class StewardFile:
         with ExitStack() as held:
             with refusals(self.path):
                 place, release = resolved(self.path).parent, resolved(self.release).parent
-                if place == release:
-                    made_folder(release)  # as for a release, which others may read
+                made_folder(release)  # as for a release, which others may read
+                made_folder(place, PRIVATE)
                 held.enter_context(only_writer(place, release))
                 before = _descriptor(self.release)
                 meanwhile = replaced_meanwhile(self.path, page, lambda: _descriptor(self.release) != before, PRIVATE)

@@ -16,6 +16,7 @@ import pytest
 
 from project import ROOT
 from public_names import public_names
+from tiers import is_defined
 
 FLOORS = ("models", "checks", "marginals")
 PARAMETERS = 6
@@ -178,3 +179,12 @@ def test_no_function_matches_on_a_sentence() -> None:
     modules = sorted((ROOT / "marginals").rglob("*.py"))
     found = {str(path): reads for path in modules if (reads := sentence_matches(ast.parse(path.read_text())))}
     assert not found, "facts decide, not words: give the sentence a code or a mark, and ask that"
+
+
+def test_costs_are_kept_of_tests_that_are_there() -> None:
+    """A name within that of another test, or a name that is only used, once counted as defined."""
+    there = "tests/test_architecture.py::test_costs_are_kept_of_tests_that_are_there"
+    assert is_defined(there)
+    assert is_defined(f"{there}[case]")
+    assert not is_defined(there.removesuffix("_that_are_there"))
+    assert not is_defined("tests/test_architecture.py::read_costs")

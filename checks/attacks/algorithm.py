@@ -28,7 +28,7 @@ from typing import Any
 import numpy as np
 
 from checks.claims import AttributeClaim, Claim, CountClaim, Question
-from checks.classes import nonsensitive_part
+from checks.classes import equivalence_classes, has_bare_value, nonsensitive_part
 from checks.finding import SEARCHING
 from models.arrays import BoolArray, CountArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
@@ -63,9 +63,6 @@ _MOST_MARGINS = 400
 
 _ATTRIBUTES = 3
 """Most attributes of such a margin."""
-
-_OVER = "the time was over"
-"""Note of what is reached after the deadline."""
 
 _ROUNDING = 1e-9
 """Nats by which the gain of an addition can be off."""
@@ -128,18 +125,12 @@ class _Rules:
     def sensitive_in(self, mask: Mask) -> tuple[str, ...]:
         return tuple(name for name in self.sensitive if mask & self.attribute(name))
 
-    def coarse_in(self, mask: Mask) -> tuple[str, ...]:
-        """Return sensitive attributes that a margin shows coarser than claimed: one value for a class is refused there."""
-        levels = self.domain.margin(mask)
-        claims = (claim for claim in self.claims if isinstance(claim, AttributeClaim))
-        return tuple(dict.fromkeys(claim.about for claim in claims if claim.level < levels.get(claim.about, 0)))
-
     def public(self, mask: Mask) -> Mask:
         return nonsensitive_part(self.domain, mask, self.sensitive)
 
     def obstacle(self, clique: Mask) -> str:
         if self.deadline.is_over:
-            return _OVER
+            return "the time was over"
         if not self.spend("margins", len(self.cliques)):
             return "there are more ways to add a table than are examined"
         for name in self.sensitive_in(clique):
@@ -172,11 +163,14 @@ class _Rules:
         cube = DataCube([table, *self.collection.tables])
         collection = Collection.of(cube, maximal_masks([*self.cliques, clique]))
         question = Question(collection, self.sensitive, SEARCHING)
-        return all(claim.check(question).holds for claim in claims)
-
-
-def _can_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArray:
-    return np.asarray(np.maximum(lower, 1) <= np.minimum(upper, least - 1))
+        coarse = (
+            claim for claim in claims if isinstance(claim, AttributeClaim) and claim.level < table.margin[claim.about]
+        )
+        return all(claim.check(question).holds for claim in claims) and not any(
+            has_bare_value(equivalence_classes(table, claim.about), criterion)
+            for claim in coarse
+            if (criterion := claim.class_diversity) is not None
+        )
 
 
 def _must_be_small(lower: CountArray, upper: CountArray, least: int) -> BoolArray:
@@ -477,8 +471,6 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
     small = _has_small(classes, rules.least_class) | _has_small(cells, rules.least_cell)
     nothing = _gains_nothing(rules, worlds, cells, one)
     refused, claims = small | nothing, rules.beyond_counts(one.clique)
-    for name in rules.coarse_in(one.clique):
-        refused |= _has_single(cells, name)
     unsettled = np.flatnonzero(~refused)
     if not claims or not len(unsettled):
         return refused, small, nothing, ""
@@ -494,15 +486,6 @@ def _refused_in(rules: _Rules, worlds: Cells, one: _Possible, obstacle: str = ""
         return refused, small, nothing, str(error)
     refused[unsettled] = ~allowed[which.ravel()]
     return refused, small, nothing, ""
-
-
-def _has_single(worlds: Cells, sensitive: str) -> BoolArray:
-    """Return the tables with a class in which everybody has one value of an attribute: shape (tables,)."""
-    others = [codes for name, codes in zip(worlds.attributes, worlds.codes) if name != sensitive]
-    classes = np.unique(np.stack(others), axis=1, return_inverse=True)[1].ravel() if others else np.zeros(1, np.intp)
-    values = np.zeros((int(classes.max(initial=0)) + 1, worlds.counts.shape[1]), dtype=np.intp)
-    np.add.at(values, np.broadcast_to(classes, len(worlds)), worlds.counts > 0)
-    return np.asarray((values == 1).any(axis=0))
 
 
 def _has_small(worlds: Cells, least: int) -> BoolArray:
@@ -632,7 +615,7 @@ def _by_bounds(rules: _Rules, one: _Possible, most: int) -> Addition:
     lower, upper, (class_of, _) = bounds.lower.ravel(), bounds.upper.ravel(), cells.look_up(classes)
     # If a sensitive attribute is added, classes are published ones, so only the counts of cells can be too small.
     least = rules.least_cell if rules.sensitive_in(one.clique) else max(rules.least_class, rules.least_cell)
-    candidates = np.flatnonzero(np.bincount(class_of[_can_be_small(lower, upper, least)]))
+    candidates = np.flatnonzero(np.bincount(class_of[np.maximum(lower, 1) <= np.minimum(upper, least - 1)]))
     numerators, denominators = one.untelling(rules.collection, cells)
     nothing = (rules.price > 0 and len(one.vertices) > 1) or bool(np.all(numerators % denominators == 0))
     outcome, unexamined = Conclusion.SOME, _coarser_margins(domain, margin) - 1

@@ -176,8 +176,7 @@ def require_folder(path: Path, reads: tuple[Path, ...] = ()) -> None:
                 raise InputError(f"{read} lies in {path}, which the release would replace; choose another folder")
             if read.is_dir() and folder.is_relative_to(resolved(read)):
                 raise InputError(f"{path} lies in {read}, all of which is read as one table; choose another folder")
-        # A release may lie deeper than there are folders; those between are made with it.
-        require_place(path, next(parent for parent in folder.parents if parent.exists()))
+        require_place(path)
 
 
 def require_replaceable(folder: Path, reads: tuple[Path, ...] = ()) -> None:

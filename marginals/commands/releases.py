@@ -73,8 +73,9 @@ if TYPE_CHECKING:
 )
 @ends_within(
     None,
-    "Time limit for all that comes before the last verification, which is never cut; replaces search.time_limit. Half of "
-    "the time left after reading and the base table goes to the search. [default: twice search.time_limit, 10 at least]",
+    "Time limit, by the wall clock, for all that comes before the last verification, which is never cut; replaces "
+    "search.time_limit. Half of the time left after reading and the base table goes to the search. [default: twice "
+    "search.time_limit, 10 at least]",
     in_phases=True,
 )
 @VERBOSE

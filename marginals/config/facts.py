@@ -352,10 +352,14 @@ class Facts(ColumnTexts):
 
 
 def missing_tokens(columns: Sequence[ColumnTexts]) -> dict[str, int]:
-    """Return the texts that say nothing in all columns that have them, and how many cells have each."""
+    """Return the texts that say nothing in all columns that have them, and how many cells have each.
+
+    Among ten more codes of two capitals DK and ND are places, and only NA says nothing.
+    """
     nothing, values = set[str](), set[str]()
     for column in columns:
-        absent = nothing_among(column.values)
+        codes = {text for text in column.values if len(text) == 2 and text.isupper() and text != "NA"}
+        absent = nothing_among(column.values) - (codes if 10 * len(codes) >= 9 * len(column.values) > 90 else set())
         nothing |= absent
         values |= {text for text in column.values if says_nothing(text)} - absent
     cells = dict.fromkeys((*ALWAYS, *sorted(nothing - values - {*ALWAYS})), 0)

@@ -26,7 +26,7 @@ from marginals.errors import InputError
 from marginals.messages import did_you_mean
 from marginals.names import column_name
 from marginals.tables.attribute import Attribute, Role
-from marginals.tables.counts import likely_counts, repeated_rows
+from marginals.tables.counts import likely_counts, refuse_subtotals, repeated_rows
 from marginals.tables.csv_text import FileForm
 from marginals.tables.distinct_rows import PandasFrame, factorized
 from marginals.tables.files import column_labels, files_of, frame_of
@@ -137,15 +137,17 @@ class DescribedTable:
                 f"{source.name} has two columns of one name, or no header line; give each column its own name"
             )
         refuse_record(files, files.columns, _NO_VALUES)
+        refuse_subtotals(files)
         chosen.check(files.columns, source.name)
         frame = frame_of(files)
         counts = likely_counts(PandasFrame(frame)) if not chosen.person else None
         if counts in chosen.roles:
             counts = None
+        rows = frame
         frame = frame if counts is None else repeated_rows(frame, counts, _MOST_PEOPLE_OF_COUNTS)
         frame = pd.DataFrame({name: _each_text_once(frame[name]) for name in frame}, copy=False)
         cells = [Facts.read(frame, name) for name in map(str, frame.columns)]
-        nothing = missing_tokens(cells)
+        nothing = missing_tokens(cells if counts is None else [Facts.read(rows, str(name)) for name in frame])
         read = [column.without(nothing) for column in cells]
         named = possible_keys(files.columns, {})
         by_content, numbering, likely = keys_by_content(frame, read, _NO_VALUES)

@@ -231,8 +231,8 @@ def _searched(
     search = replace(search, result=_with_bound(search, begun, searching, is_for_all))
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
-            "the time was over during the search, before it found a table that satisfies the policy; give it more "
-            "(search.time_limit, or --seconds)"
+            "the time, which runs by the wall clock, was over during the search, before it found a table that satisfies "
+            "the policy; give it more (search.time_limit, or --seconds), or run it on a machine that is less busy"
         ).about("search.time_limit")
     if not search.result.cliques:
         obstacles = Obstacles(table, prepared.requirements, constraint)

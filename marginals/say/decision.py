@@ -59,7 +59,9 @@ def _revealing_line(decision: Decision) -> str:
     if not limited:
         return ""
     more = len(limited) - 1
-    rest = f" {more:,} {'other is' if more == 1 else 'others are'} further from theirs." if more else ""
+    rest = (
+        f" {more:,} {'other is further from its' if more == 1 else 'others are further from theirs'}." if more else ""
+    )
     return f"Nearest to its limit: {_learned_in_words(decision, limited[0])}.{rest}"
 
 

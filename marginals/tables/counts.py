@@ -7,7 +7,7 @@ import numpy as np
 
 from marginals.errors import InputError
 from marginals.later import pd
-from marginals.tables.distinct_rows import DistinctRows, Source, Values
+from marginals.tables.distinct_rows import DistinctRows, Source
 from marginals.tables.layout import is_total
 from marginals.tables.values import NumberFormat, missing_among, number_in
 from models.arrays import CountArray
@@ -18,11 +18,11 @@ _MOST_PEOPLE = 1 << 53
 _NAMES = re.compile(
     "n|nn|freqs?|frequenc(y|ies)|freq(uency)?count|counts?(star)?|countn|cases|casecount|observations|n?(people|persons)"
     "|numberof(people|persons|cases)|headcount|anzahl|h(ä|ae)ufigkeit|f(ä|ae)lle|personen|effectifs?|fréquence|frecuencia"
-    "|casos|frequenza|aantal|antal"
+    "|casos|frequenza|aantal|antal|deaths"
 )
 
 # Names of counts and of others: counts only beside a few categories.
-_MAYBE = re.compile("nb|num(ber)?|len|total|obs(value)?|value|pop(ulation)?|wert|absolut|nombre")
+_MAYBE = re.compile("nb|num(ber)?|len|total|obs(value)?|value|pop(ulation)?|births|wert|absolut|nombre")
 
 
 _CATEGORIES = 60
@@ -63,14 +63,15 @@ def likely_counts(source: Source) -> str | None:
             continue
         texts = [rows.values[column][code] for code in rows.codes[column].tolist()]
         numbers = [number for text in texts if text is not None and (number := number_in(text)) is not None]
-        if len(texts) < 2 or 10 * len(numbers) < 9 * len(texts) or sum(numbers) <= len(texts):
+        is_named = _NAMES.fullmatch(_letters(column)) is not None  # then up to half of the counts may be suppressed
+        if len(texts) < 2 or 10 * len(numbers) < (5 if is_named else 9) * len(texts) or sum(numbers) <= len(texts):
             continue
         others = {name: len({*codes.tolist()}) for name, codes in rows.codes.items() if name != column}
         used, numberings = _without_keys(others, len(texts)), [[*range(n, n + len(texts))] for n in (0, 1)]
         if any(number < 0 or number != int(number) for number in numbers) or numbers in numberings:
             continue
         are_few = all(others[name] <= max(len(texts) // 3, _CATEGORIES) for name in used)
-        if not are_few and not _NAMES.fullmatch(_letters(column)):
+        if not are_few and not is_named:
             continue
         if used and len({*zip(*(rows.codes[name].tolist() for name in used))}) == len(texts):
             return column
@@ -80,6 +81,14 @@ def likely_counts(source: Source) -> str | None:
 def _without_keys(distinct: Mapping[str, int], rows: int) -> list[str]:
     groups = [name for name, values in distinct.items() if values < rows]
     return groups if len(groups) > 1 else list(distinct)
+
+
+def refuse_subtotals(source: Source) -> None:
+    """Raise InputError if a column of notes says "Total" in some rows and nothing in others, as exports of CDC WONDER do."""
+    for column in filter(re.compile("(?i)notes?|(sub)?totals?").fullmatch, source.columns):
+        texts = {text or "" for text in source.first_rows(_ROWS).values.get(column, ())}
+        if "" in texts and len(texts) > 1 and all(map(is_total, texts - {""})):
+            raise InputError(f"column {column!r} of {source.name} marks totals of other rows; remove these rows")
 
 
 def refusal_of_counts(column: str, name: str) -> InputError:
@@ -97,7 +106,8 @@ def rows_of_people(
     rows = source.distinct_rows([*columns, counts])
     codes, texts = rows.codes[counts], rows.values[counts]
     absent = missing_among(texts, missing, decimal)
-    if total := next((c for c in columns if _has_total(rows.values[c])), None):
+    texts_of = {c: {text for text in rows.values[c] if text is not None} for c in columns}
+    if total := next((c for c, of in texts_of.items() if len(of) > 1 and any(map(is_total, of))), None):
         raise InputError(
             f"column {total!r} of {source.name} has a value for a total, whose people other rows count, too; remove those "
             "rows from a table of counts"
@@ -118,10 +128,6 @@ def rows_of_people(
     if sum(n * times for n, times in zip(people[codes].tolist(), rows.counts.tolist())) >= _MOST_PEOPLE:
         raise InputError(f"column {counts!r} of {source.name} counts more people than there are")
     return rows.taken(rows.counts * people[codes]).without([counts])
-
-
-def _has_total(texts: Values) -> bool:
-    return len({*texts} - {None}) > 1 and any(is_total(text or "") for text in texts)
 
 
 def repeated_rows(frame: "pd.DataFrame", counts: str, most: int) -> "pd.DataFrame":

@@ -106,7 +106,7 @@ class FileForm:
             layout = replace(Layout.of(rows, self.header, path.name), separator=separator)
         if not any("\n" in name or "\r" in name for name in layout.names):
             layout = replace(layout, line=texts[rows[layout.skipped - 1][0] - 1].rstrip("\r\n"))
-        if _SPACED.fullmatch(layout.line):
+        if _are_spaced(layout, rows):
             raise InputError(
                 f"columns of {path.name} look separated by spaces, which are not read; write it with commas"
             )
@@ -157,7 +157,11 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
     return separator, rows, lines
 
 
-_SPACED = re.compile('"[^"]*"( "[^"]*")+')  # names as `write.table` of R writes them
+def _are_spaced(layout: Layout, rows: Lines) -> bool:
+    """Return whether blanks separate names as R's `write.table` writes them, or as many words, three or more, a line."""
+    words = {len(row[0].split()) for _, row in rows if len(row) == 1}
+    is_of_r = re.fullmatch('"[^"]*"( "[^"]*")+', layout.line) is not None
+    return is_of_r or (len(layout.names) == len(words) == 1 and min(words) > 2)
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
@@ -171,7 +175,10 @@ def _likely_separator(path: Path, form: FileForm) -> str:
         widths = Counter(len(row) for number, row in rows if number >= header)
         width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         names = next((row for number, row in rows if number == header), [])
-        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1:
+        # Below a first line without the separator, names that stand again are a row: of one column, whose text holds it.
+        again = any(row == names for number, row in rows if number > header)
+        is_row = again and header not in (form.header, rows[0][0])
+        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1 and not is_row:
             best, most = other, width
     return best
 
@@ -259,7 +266,7 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
             for block in _whole_lines(read, path.name):
                 if b'"' in block:
                     codes = np.frombuffer(b"\n" + block + b"\n", dtype=np.uint8)
-                    places = np.flatnonzero(codes == _QUOTE)
+                    places = np.flatnonzero(codes == ord('"'))
                     is_suspect |= not (special[codes[places - 1]] | special[codes[places + 1]]).all()
                     ends = np.flatnonzero((codes == 10) | (codes == 13))
                     is_suspect |= bool((np.searchsorted(places, ends) % 2).any())
@@ -272,9 +279,6 @@ def unsafe_line(path: Path, form: FileForm, layout: Layout) -> InputError | None
         return error
     refusal = broken_row(path, form) if is_suspect or headers > 1 else None
     return refusal or _note_below(path.name, layout, last, breaks)
-
-
-_QUOTE = ord('"')
 
 
 def _whole_lines(read: Callable[[int], bytes], name: str) -> Iterator[bytes]:

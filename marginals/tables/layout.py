@@ -159,8 +159,9 @@ def footnote(rows: Lines, width: int) -> int | None:
         if not (text := first_texts[number]):
             continue
         is_alone = width > 1 and (width > 2 or len(row) < width) and sum(bool(text.strip()) for text in row) == 1
+        is_note = is_alone and row[0].strip() and (_NOTE.match(text) or (first is not None and len(row) == 1))
         above = (first_texts[other] for other, _ in rows if other < number)
-        if not ((is_alone and row[0].strip() and _NOTE.match(text)) or (is_total(text) and text not in above)):
+        if not (is_note or (is_total(text) and text not in above)):
             break
         first = number
     return first

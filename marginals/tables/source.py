@@ -31,7 +31,7 @@ from marginals.keys import (
 from marginals.later import pd
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
 from marginals.tables.column_levels import check_levels, hierarchy_of_columns
-from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
+from marginals.tables.counts import likely_counts, refusal_of_counts, refuse_subtotals, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
 from marginals.tables.engines import CodedRows, can_count_parts, machine_memory
@@ -700,6 +700,7 @@ class TableSource:
             # Where a column is lacking, the whole first line may be a record.
             refuse_record(files, self.used if {*needed} <= {*files.columns} else files.columns, self.missing)
         check_columns(source.name, source.columns, needed)
+        refuse_subtotals(source)
         if self.counts is None and self.person is None:
             column = likely_counts(source)
             if column is not None and column not in self.used:

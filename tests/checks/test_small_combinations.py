@@ -10,6 +10,7 @@ from math import inf
 from time import process_time
 
 import numpy as np
+import pytest
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 from checks import FULL, CriterionError, Question, Verdict, parse_claim
@@ -44,6 +45,14 @@ def test_what_is_proven_no_table_contradicts() -> None:
         if found is Verdict.HOLDS:
             assert not case.has_small_certain(case.k, case.sensitive), seed
     assert seen["holds"] > len(CASES) // 4, seen
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
+def test_counts_that_are_no_numbers_clear_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A product of matrices that gave NaN once cleared every combination that it should have counted."""
+    case = next(case for case in map(DrawnMargins, CASES) if verdict(case.collection, case.k) is Verdict.HOLDS)
+    monkeypatch.setattr("checks.small_combinations._products", lambda _, factors: np.full([*map(len, factors)], np.nan))
+    assert verdict(case.collection, case.k) is not Verdict.HOLDS
 
 
 def test_what_is_proven_of_sensitive_values_too_no_table_contradicts() -> None:

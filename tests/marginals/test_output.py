@@ -111,10 +111,10 @@ def test_what_is_read_is_never_replaced(
     ("name", "said"),
     [
         ("rel/report.html", "lies in the release"), ("rel/marginals/new.csv", "lies in the release"),
-        ("link/new.csv", "lies in the release"), ("nodir/new.csv", "there is no folder"),
+        ("link/new.csv", "lies in the release"), ("rel/nodir/new.csv", "lies in the release"),
     ],
 )  # fmt: skip
-def test_nothing_is_written_into_a_bundle_and_no_folder_is_made(
+def test_nothing_is_written_into_a_bundle(
     folder: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...], name: str, said: str
 ) -> None:
     no_work(monkeypatch)
@@ -123,7 +123,20 @@ def test_nothing_is_written_into_a_bundle_and_no_folder_is_made(
     result = run(*command, Path(name).with_suffix(".csv") if command[0] == "sample" else name, "--force", status=2)
     assert said in result.stderr
     assert contents(folder) == before
-    assert not (folder / "nodir").exists()
+    assert not (folder / "rel" / "nodir").exists()
+
+
+@pytest.mark.parametrize("command", [*MADE_FROM_THE_TABLE, *MADE_FROM_THE_RELEASE, ("init", "people.csv", "--out")])
+def test_missing_folders_are_made(folder: Path, command: tuple[str, ...]) -> None:
+    run(*command, "no/dir/new.csv", status=0)
+    assert (folder / "no" / "dir" / "new.csv").is_file()
+
+
+@pytest.mark.parametrize(("out", "page"), [("new", "no/dir/page.html"), ("no/dir/new", "page.html")])
+def test_folders_of_a_release_and_of_its_page_are_made(folder: Path, out: str, page: str) -> None:
+    run("publish", "release.toml", "--out", out, "--steward", page, status=0)
+    assert (folder / page).is_file()
+    assert (folder / out / "datapackage.json").is_file()
 
 
 @pytest.mark.usefixtures("folder")

@@ -7,6 +7,7 @@ more than twice what its tier allows.
 
 import csv
 import os
+import re
 from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -68,7 +69,8 @@ def is_defined(test: str) -> bool:
     """Whether a test of the list is still there, even if a run left it out."""
     file, _, name = without_case(test).partition("::")
     path = COSTS.parent.parent / file
-    return path.is_file() and (file.endswith(".md") or name.rpartition("::")[2].rpartition(".")[2] in path.read_text())
+    defined = re.compile(rf"^ *(def|class) {name.rpartition('::')[2].rpartition('.')[2]}\b", re.MULTILINE)
+    return path.is_file() and (file.endswith(".md") or defined.search(path.read_text()) is not None)
 
 
 class Costs:

@@ -13,7 +13,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checks import Claim, KCombinatorial, KLink, MaxentDiversity, MinCell, parse_diversity
+from checks import (
+    Claim,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    PrivacyConstraint,
+    Question,
+    Requirements,
+    parse_diversity,
+)
 from checks.attacks.algorithm import Conclusion, FittedLevelDisclosure, Refusals, level_told, refusals
 from filled_tables import counted, filled, flat_domain, of_rows, published
 from marginals import Attribute, Policy, attack, publish, read_table
@@ -240,6 +250,39 @@ def test_a_refusal_for_diversity_leaves_open_which_class_is_uniform() -> None:
     (edge,) = [addition for addition in found.additions if addition.added == {"age": 0, "ill": 0}]
     assert (edge.outcome, edge.counts_only) == (Conclusion.OPEN, False)  # which of the two is not refused
     assert edge.may_gain_nothing
+
+
+COARSE = Domain.of({"ill": TREE, "age": Hierarchy.flat(["old", "young"])})
+
+
+@given(st.tuples(*[st.integers(0, 2)] * 8), st.sampled_from(["distinct:2", "at-most:60 of a", "at-most:60 of a, b"]))
+def test_a_class_with_one_coarse_value_is_refused_where_the_search_refuses_it(
+    counts: tuple[int, ...], diversity: str
+) -> None:
+    """Ages beside coarse diseases, judged at their finest values: the search itself judges each possible table."""
+    claim = MaxentDiversity(parse_diversity(diversity), "ill")
+    margins = [COARSE.mask({"ill": 1}), COARSE.mask({"age": 0})]
+    released = tables_of(filled(COARSE, counts), {"ill": 1}, {"age": 0})
+    if not sum(counts) or not claim.check(Question(released, ["ill"])).holds:
+        return
+    found = refusals(released, ["ill"], [claim], 3)
+    (edge,) = [addition for addition in found.additions if addition.added == {"ill": 1, "age": 0}]
+    demanded = Requirements(("ill",), diversities=(claim,), at_every_level=True)
+    (x, y), (old, _) = (released.cube.table(mask).dense().tolist() for mask in margins)
+    is_refused = []
+    for both in range(max(0, old - y), min(x, old) + 1):
+        world = filled(COARSE, [both, x - both, 0, 0, old - both, y - old + both, 0, 0])
+        tells_nothing = both * (x + y) == x * old
+        cube = DataCube([world])
+        is_refused.append(tells_nothing or PrivacyConstraint(cube, demanded)([sum(margins)], 0) is not None)
+    outcomes = (
+        {Conclusion.ALWAYS}
+        if all(is_refused)
+        else {Conclusion.UNEXPLAINED}
+        if not any(is_refused)
+        else {Conclusion.PROVES, Conclusion.OPEN, Conclusion.SOME}
+    )
+    assert edge.outcome in outcomes
 
 
 def test_what_is_not_looked_at_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,6 +125,19 @@ def test_what_is_no_table_is_refused_in_a_sentence(tmp_path: Path, content: str 
     assert not (tmp_path / "release.toml").exists()
 
 
+def test_cells_that_are_read_as_missing_are_those_of_the_file(tmp_path: Path) -> None:
+    """DK is Denmark among countries and no answer elsewhere; rows of a table of counts are not counted as people."""
+    places = ["AT", "BE", "CH", "CZ", "DE", "DK", "ES", "FI", "FR", "IT", "NL", "NA"]
+    rows = [(place, answer, 7) for place in places for answer in ("yes", "no", "")]
+    pd.DataFrame(rows, columns=["place", "answer", "cases"]).to_csv(tmp_path / "t.csv", index=False)
+    out = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", status=0).stdout
+    assert "Cells that are read as missing: 12 empty, few 'NA'." in out
+    answers = pd.DataFrame({"place": places * 4, "answer": ["yes", "no", "DK", "yes"] * 12})
+    answers.to_csv(tmp_path / "t.csv", index=False)
+    out = run("init", tmp_path / "t.csv", "-o", tmp_path / "release.toml", "--force", status=0).stdout
+    assert "Cells that are read as missing: few 'NA'." in out, "DK is a value in one of two columns"
+
+
 def test_columns_that_cannot_be_counted_are_left_out(tmp_path: Path) -> None:
     lists, stays, scans = [[1], [2], [3]] * 10, pd.to_timedelta([1, 2, 3] * 10, "D"), [b"a", b"b", b"c"] * 10
     frame = pd.DataFrame({"lists": lists, "stays": stays, "scans": scans, "sex": ["f", "m", "f"] * 10})

@@ -135,6 +135,32 @@ def test_tables_of_one_column_have_no_other_separator(tmp_path: Path) -> None:
         assert read_table(tmp_path / "t.csv", {name: "sensitive"}).rows == 1
 
 
+@pytest.mark.parametrize("separator", [",", ";", "|"])
+@pytest.mark.parametrize("others", [[], ["north", "south"]])
+def test_a_separator_in_the_texts_of_one_column_is_text(tmp_path: Path, separator: str, others: list[str]) -> None:
+    texts = [f"w{separator}est", f"e{separator}ast", *others]
+    quoted = [f'"{text}"' if separator == "," else text for text in texts]
+    (tmp_path / "t.csv").write_text("\n".join(["a b", *quoted * 100, ""]))
+    run_init(tmp_path / "t.csv", status=0)
+    source = read_config(tmp_path / "release.toml").source
+    assert (source.separator, source.header, source.attributes.keys()) == (",", None, {"a b"})
+    table = read_table(tmp_path / "t.csv", {"a b": "quasi-identifier"})
+    assert dict(table.counts.cells()) == {(text,): 100 for text in texts}
+
+
+def test_words_in_columns_of_blanks_are_not_one_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sex age  disease\n" + "f 31   flu\nm 44   gout\n" * 50)
+    assert "look separated by spaces" in run_init(path, status=2).output
+    path.write_text("what they said\n" + "fine\nnot so good today\n" * 50)
+    run_init(path, status=0)
+
+
+def test_a_file_of_nothing_has_no_names(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("")
+    assert "no line with the names of the columns" in run_init(tmp_path / "t.csv", status=2).output
+
+
 NAMES = ["name", "age", "sex", "postcode", "admitted", "icd", "diagnosis"]
 
 
@@ -216,3 +242,52 @@ def test_hardly_any_record_is_taken_for_a_header(name: str, tmp_path: Path) -> N
         rows = pd.concat([frame.iloc[[first]], frame.drop(index=first)])
         refused += is_taken_for_a_record(rows.to_csv(index=False, header=False), tmp_path)
     assert refused == 30
+
+
+WONDER_NOTES = """\
+"---"
+"Dataset: Underlying Cause of Death, 1999-2020"
+"Query Parameters:"
+"Year/Month: 2019"
+"Group By: State; Gender"
+"Show Totals: True"
+"---"
+"Help: See http://wonder.cdc.gov/wonder/help/ucd.html for more information."
+"---"
+Messages:
+"1. Rows with suppressed Deaths are hidden."
+"---"
+Caveats:
+"1. As of April 3, 2017, the underlying cause of death has been updated."
+"""
+
+
+def wonder_export() -> list[str]:
+    """Lines of an export of CDC WONDER: notes first, totals of genders and of all, suppressed counts, codes beside names."""
+    lines = ['"Notes"\t"State"\t"State Code"\t"Gender"\t"Gender Code"\tDeaths\tPopulation\tCrude Rate']
+    for code, state in enumerate(["Alabama", "Alaska", "Arizona", "Arkansas", "California", "Colorado"], start=1):
+        for gender, deaths in (("Female", "Suppressed" if code == 2 else 40 + code), ("Male", 70 * code)):
+            lines.append(f'\t"{state}"\t"{code:02}"\t"{gender}"\t"{gender[0]}"\t{deaths}\t{90_000 * code}\t{code}.5')
+        lines.append(f'"Total"\t"{state}"\t"{code:02}"\t\t\t{110 * code}\tNot Applicable\tNot Applicable')
+    return [*lines, '"Total"\t\t\t\t\t2700\tNot Applicable\tNot Applicable']
+
+
+def test_an_export_of_wonder_is_refused_step_by_step_until_it_is_a_table_of_counts(tmp_path: Path) -> None:
+    path, config, lines = tmp_path / "deaths.txt", tmp_path / "release.toml", wonder_export()
+    rows = [line for line in lines if not line.startswith('"Total"')]
+    path.write_text("\n".join([*lines, WONDER_NOTES]))
+    assert f"line {len(lines) + 1} of deaths.txt seems to be a note" in run_init(path, status=2).output
+    path.write_text("\n".join([*lines, ""]))
+    assert "column 'Notes' of deaths.txt marks totals of other rows" in run_init(path, status=2).output
+    path.write_text("\n".join([*rows, ""]))
+    run_init(path, status=0)
+    assert 'counts = "Deaths"' in run("publish", config, "--out", tmp_path / "release", status=2).output
+    text = config.read_text().replace('# counts = "Deaths"', 'counts = "Deaths"')
+    config.write_text(text.replace("\ncounts = false", "").replace("\n# counts = false", ""))
+    refused = run("publish", config, "--out", tmp_path / "release", status=2).output
+    assert "no whole number of people" in refused
+    assert "Suppressed" not in refused
+    path.write_text("\n".join([row for row in rows if "Suppressed" not in row] + [""]))
+    assert read_config(config).read_table().rows == sum(int(row.split("\t")[5]) for row in rows[1:] if "Sup" not in row)
+    path.write_text("\n".join([*lines, ""]))
+    assert "marks totals of other rows" in run("publish", config, "--out", tmp_path / "release", status=2).output
