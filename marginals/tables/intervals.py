@@ -312,13 +312,17 @@ def are_names(hierarchy: Hierarchy) -> bool:
     return any(low.high > high.low for low, high in pairwise(ascending)) or any(_outside(hierarchy, read))
 
 
-def check_intervals(hierarchy: Hierarchy) -> None:
-    """Raise InputError, naming rows, where a label reads as an interval that does not hold numbers under it."""
-    if label := next((label for label in labels_of_several(hierarchy) if number_in(label) is not None), ""):
+def check_meanings(hierarchy: Hierarchy) -> None:
+    """Raise InputError, naming a label, where one stands at two levels for different values."""
+    if label := next(labels_of_several(hierarchy), ""):
         raise InputError(
             f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones. Give "
             "one of them another name"
         )
+
+
+def check_intervals(hierarchy: Hierarchy) -> None:
+    """Raise InputError, naming rows, where a label reads as an interval that does not hold numbers under it."""
     rows = misplaced(hierarchy)
     if not rows:
         return
