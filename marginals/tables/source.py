@@ -485,8 +485,7 @@ class TableSource:
         self.unit.check(self.used)
         check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
-        of = {name: attribute.level_of or name for name, attribute in self.attributes.items()}
-        pairs = tuple(pair for pair in self.impossible if len({of.get(name, name) for name in pair}) == len(pair))
+        pairs = tuple(pair for pair in self.impossible if len(self.bases(pair)) == len(pair))
         object.__setattr__(self, "impossible", pairs)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -510,6 +509,12 @@ class TableSource:
     def used(self) -> dict[str, Attribute]:
         """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
+
+    def bases(self, columns: Iterable[str]) -> frozenset[str]:
+        """Return the columns, those of which some are levels in place of these."""
+        return frozenset(
+            self.attributes[name].level_of or name if name in self.attributes else name for name in columns
+        )
 
     @property
     def _ordered(self) -> dict[str, Attribute]:

@@ -23,6 +23,7 @@ from marginals.tables.source import TableSource
 from models import Hierarchy
 from small_release import write_release
 from table_readers import handed_over
+from window_clients import browsing
 from written_bundles import change_descriptor, release_files, write_margins
 
 refused = partial(pytest.raises, InputError)
@@ -498,3 +499,28 @@ def test_wishes_that_levels_make_equal_are_one() -> None:
     assert [*asked.further_tables] == [("age", "ill")]
     tables = publish(read(), policy(wanted=wanted)).steward.wanted
     assert [table.attributes for table in tables] == [("age", "ill"), ("ill",)]
+
+
+def test_pages_of_the_window_name_levels_and_judge_a_question_at_the_level_that_it_names(tmp_path: Path) -> None:
+    level = 'quasi-identifier\nlevel_of = "age"'
+    roles = dict.fromkeys(SETTINGS, "quasi-identifier") | {"band": level, "half": level}
+    asked = [["half", "ill"], ["ill", "band"], ["age", "ill"], ["sex", "ill"]]
+    wanted = "".join(f"[[search.wanted]]\nattributes = {json.dumps(pair)}\n" for pair in asked)
+    search = (
+        "[search]\nmust_publish = [{ band = 0, ill = 0 }, { age = 0 }]\nmust_not_publish = [{ age = 0, ill = 0 }]\n"
+    )
+    frame = people().assign(sex=lambda rows: np.where(rows.index % 2, "f", "m"))
+    config = write_release(
+        tmp_path, frame, {**roles, "sex": "quasi-identifier"}, f"[privacy]\nk_link = 5\n{search}{wanted}"
+    )
+    with browsing(config) as browser:
+        browser.window.counting.table(20)
+        assert "The release is written to" in browser.publish()
+        assert browser.window.jobs.latest("search").questions == ({"age", "ill"}, {"sex", "ill"})
+        states = re.findall(r'class="(\w+)">[●◐○] (?:won|lost)', browser.page("/search"))
+        assert states[:3] == ["published", "published", "supported"]
+        page = browser.page("/explore", query_string={"level:age": "1", "level:ill": "0"})
+        assert "release.table({&#39;band&#39;: 0, &#39;ill&#39;: 0}, bounds=True)" in page
+    release = open_release(tmp_path / "release")
+    for margin in release.published.everything.margins:
+        assert release.table(release.domain.by_names(margin)).equals(release.table(dict(margin)))
