@@ -550,7 +550,7 @@ class Labels:
         return next(iter(meant.values()), None)
 
     def _labelled(self, text: str) -> dict[str, BoolArray]:
-        labels = (text, *(label for label, word in self.words.items() if word == text))
+        labels = (text, f"{self.attribute} {text}", *(label for label, word in self.words.items() if word == text))
         if meant := self._at((label, level) for label in labels for level in self.levels):
             return meant
         label, _, chosen = text.rpartition("@")

@@ -29,7 +29,7 @@ from marginals.keys import (
     setting,
 )
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
-from marginals.tables.column_levels import check_levels, hierarchy_of_columns
+from marginals.tables.column_levels import check_levels, hierarchy_of_columns, own_labels
 from marginals.tables.counts import likely_counts, refusal_of_counts, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -512,9 +512,7 @@ class TableSource:
 
     def bases(self, columns: Iterable[str]) -> frozenset[str]:
         """Return the columns, those of which some are levels in place of these."""
-        return frozenset(
-            self.attributes[name].level_of or name if name in self.attributes else name for name in columns
-        )
+        return frozenset(a.level_of or name if (a := self.attributes.get(name)) else name for name in columns)
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
@@ -600,11 +598,14 @@ class TableSource:
                     columns[name] += reading.base_values(name, rows) if name in described else [None] * len(rows)
             hierarchy = hierarchy_of_columns(told_by, columns, attributes[base])
             attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
-        for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
-            of = attributes[levels[name]].hierarchy
-            if of is not None and of.code(label, of.level_names.index(name)) is None:
-                raise InputError(f"data.impossible names the label {label!r}, which {name!r} does not have")
-        pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
+        hierarchies = {name: attributes[of].hierarchy for name, of in levels.items()}
+        pairs = [
+            {
+                levels.get(n, n): own_labels(n, h, texts) if (h := hierarchies.get(n)) else texts
+                for n, texts in pair.items()
+            }
+            for pair in self.impossible
+        ]
         return replace(self, attributes=attributes, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:
