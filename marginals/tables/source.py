@@ -211,7 +211,7 @@ class Reading:
         values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
         complete = self.complete(rows)
         is_complete = bool(complete.all())
-        counts = rows.counts if is_complete else rows.counts[complete]
+        counts = (rows.counts if is_complete else rows.counts[complete]).astype(np.float64)  # as `bincount` adds them
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         naming: dict[str, Rules] = {}
