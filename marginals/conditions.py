@@ -406,7 +406,7 @@ class _Reader:
 # Meaning of a text among the labels of an attribute: a label of any level, several of them, or a range of numbers.
 #
 # A text that is a label is that label, unless it begins with < or >. If it stands for different sets of values at different
-# levels, it means the finest published one; `label@level` names another. A range means the base values that lie in it.
+# levels, it is refused; `label@level` names one. A range means the base values that lie in it.
 
 
 _PART = re.compile(rf"\s*(?:{QUOTED})\s*(?=\||$)|[^|]*", re.DOTALL)
@@ -422,10 +422,6 @@ class _ConditionError(InputError):
 
 class NoValueError(_ConditionError):
     """Error of a text that means none of the values of an attribute."""
-
-
-class AmbiguousWordError(InputError):
-    """Error of a meaning that several labels have, or that is another value's label."""
 
 
 class NothingInRangeError(NoValueError):
@@ -538,7 +534,7 @@ class Labels:
 
     def is_value(self, text: str) -> bool:
         """Return whether a text can mean values: every part of it is a label, or a range where values are numbers."""
-        if self.labelled(text) is not None:
+        if self._labelled(text):
             return True
         if len(parts := self.parts(text)) > 1:
             return all(map(self.is_value, parts))
@@ -546,34 +542,36 @@ class Labels:
         return not (is_several or _LIST.fullmatch(text)) and Range.of(text) is not None and self.has_numbers
 
     def labelled(self, text: str) -> BoolArray | None:
-        """Base values under a label; None for none. Of several meanings of a label its finest published level counts."""
-        labels = [label for label, word in self.words.items() if word == text != label]
-        if (level := self._level_of(text)) is not None:
-            labels.append(f"{text}@{level}")
-        if len(labels) > 1:
-            choices = " or ".join(map(repr, labels))
-            raise AmbiguousWordError(f"{text!r} does not name one value of {self.attribute!r}; write {choices} instead")
-        return self._under(labels[0] if labels and level is None else text)
+        """Base values under a label; None for none. Raises InputError for a text that means different values."""
+        meant = self._labelled(text)
+        if len(meant) > 1:
+            choices = " or ".join(map(repr, meant))
+            raise InputError(f"{text!r} does not name one value of {self.attribute!r}; write {choices} instead")
+        return next(iter(meant.values()), None)
 
-    def _level_of(self, text: str) -> int | None:
-        levels = (n for n in self.levels if self.hierarchy.code(text, n) is not None)
-        return min(levels, key=lambda level: (level < self.finest, level), default=None)
-
-    def _under(self, text: str) -> BoolArray | None:
-        hierarchy = self.hierarchy
-        if (level := self._level_of(text)) is not None:
-            return np.asarray(hierarchy.lift(0, level) == hierarchy.code(text, level))
+    def _labelled(self, text: str) -> dict[str, BoolArray]:
+        labels = (text, f"{self.attribute} {text}", *(label for label, word in self.words.items() if word == text))
+        if meant := self._at((label, level) for label in labels for level in self.levels):
+            return meant
         label, _, chosen = text.rpartition("@")
         if label and chosen.isdecimal() and int(chosen) in self.levels:
-            code = hierarchy.code(label, int(chosen))
-            return None if code is None else np.asarray(hierarchy.lift(0, int(chosen)) == code)
+            return self._at([(label, int(chosen))])
         canonical = POINT.canonical(text)
-        return None if canonical == text or has_leading_zero(text) else self._under(canonical)
+        return {} if canonical == text or has_leading_zero(text) else self._labelled(canonical)
+
+    def _at(self, places: Iterable[tuple[str, int]]) -> dict[str, BoolArray]:
+        """Different sets of base values under labels at levels, by the `label@level` of each that comes first."""
+        sets: dict[bytes, tuple[str, BoolArray]] = {}
+        for label, level in places:
+            if (code := self.hierarchy.code(label, level)) is not None:
+                inside = np.asarray(self.hierarchy.lift(0, level) == code)
+                sets.setdefault(inside.tobytes(), (f"{label}@{level}", inside))
+        return dict(sets.values())
 
     def parts(self, text: str) -> Sequence[str]:
         """Texts with | between them; a | within quotes divides nothing, unless the pieces are labels."""
         divided = [part.strip() for part in text.split("|")]
-        if all(self.labelled(part) is not None for part in divided):
+        if all(map(self._labelled, divided)):
             return divided
         return parts(text)
 

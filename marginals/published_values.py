@@ -18,7 +18,6 @@ import numpy as np
 from checks.changes import Meet, Narrowing
 from marginals.arguments import require, require_whole_number
 from marginals.conditions import (
-    AmbiguousWordError,
     Choice,
     Column,
     Conjunction,
@@ -140,8 +139,6 @@ class _PublishedValues:
         names = tuple(self._domain.named_places)
         try:
             return parsed(text, names, lambda name, value: name in names and self._labels(name).is_value(value))
-        except AmbiguousWordError:
-            raise
         except InputError:
             parts = re.match(r"\s*(.*?)\s*(=|[<>]=?|\sin\s|$)(.*)", text, re.DOTALL)
             if parts is None or not parts[2]:

@@ -94,7 +94,7 @@ def report_html(published: BundleContent) -> bytes:
         independences=assumed_independences(published.everything),
         further=len(published.further),
         facts=min((claim.class_diversity.facts for claim in about if claim.class_diversity), default=None),
-        example=str(dict(next((margin for margin in margins if len(margin) == 2), margins[0] if margins else {}))),
+        example=str(published.domain.by_names(min(margins, key=lambda margin: len(margin) != 2, default={}))),
         analysed=_analysed(published),
     )
 

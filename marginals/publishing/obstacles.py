@@ -21,16 +21,16 @@ from models.arrays import CountArray
 from models.graphs.junction_tree import maximal_masks
 from models.search.problem import Constraint
 from models.tables.contingency_table import ContingencyTable
-from models.tables.hierarchy import Mask
+from models.tables.hierarchy import Domain, Mask
 
 _TRIED = 400  # coarser margins, for one that would pass
 _LISTED = 100_000  # coarser margins, for those nearest to a margin
 _MERGING = 'put rare ones into larger groups (ladder = "fitted" does it), or leave the column out'
 
 
-def as_written(margin: Mapping[str, int]) -> str:
+def as_written(margin: Mapping[str, int], domain: Domain) -> str:
     """A margin as a config has it: `{ age = 1, sex = 0 }`."""
-    return f"{{ {', '.join(f'{toml_key(attribute)} = {level}' for attribute, level in margin.items())} }}"
+    return f"{{ {', '.join(f'{toml_key(name)} = {level}' for name, level in domain.by_names(margin).items())} }}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ class Obstacles:
             levels = domain.levels(coarser)
             chosen = {a: levels[a] for a in domain.margin(mask) if a not in fixed}
             passing = {a: level for a, level in domain.margin(coarser).items() if a not in fixed}
-            instead = f"it would pass as {margin_in_words(passing, domain)}: {as_written(chosen)}"
+            instead = f"it would pass as {margin_in_words(passing, domain)}: {as_written(chosen, domain)}"
         why = "; ".join(unmet) or refusal.reason
         return NothingPublishableError(f"{name} cannot be published: {why}; {instead}")
 

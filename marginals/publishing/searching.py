@@ -54,7 +54,7 @@ def _chosen_base(prepared: "Prepared", levels: Mapping[str, int]) -> tuple[Mask,
         if not table_satisfies(table.cube, mask, part):
             constraint = PrivacyConstraint(table.cube, part)
             with_sensitive = f" with {part.sensitive[0]}" if len(table.sensitive) > 1 else ""
-            name = f"the base table {as_written(levels)}{with_sensitive}"
+            name = f"the base table {as_written(levels, table.domain)}{with_sensitive}"
             raise Obstacles(table, part, constraint).refusal(mask, name, part.sensitive).about(_BASE)
     return masks
 
@@ -318,7 +318,7 @@ def _problem(prepared: Prepared, free: Problem, base: tuple[Mask, ...] | None) -
         for margin in policy.must_publish:
             mask = domain.mask(margin)
             if constraint([mask], 0):
-                raise obstacles.refusal(mask, f"must_publish {as_written(margin)}")
+                raise obstacles.refusal(mask, f"must_publish {as_written(margin, domain)}")
         what = "what must be published" if policy.must_publish else "the base table" if base else "what tells the part"
         together = ", though each margin by itself can" if len(required) > 1 else ""
         error = NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")

@@ -141,7 +141,7 @@ def chosen_table(table: Table, policy: Policy, levels: Mapping[str, int], suppre
     spare = int(suppression * table.rows)
     if table_satisfies(table.cube, chosen.mask, requirements, spare):
         return chosen
-    name = f"the table at the levels {as_written(table_levels)}"
+    name = f"the table at the levels {as_written(table_levels, table.domain)}"
     obstacles = Obstacles(table, requirements, PrivacyConstraint(table.cube, requirements))
     if not spare:
         raise obstacles.refusal(chosen.mask, name, table.sensitive)

@@ -202,7 +202,7 @@ def wanted_tables(
             obstacle = None if margin is not None and divergence <= _EXACT else _NOT_LOOKED_FOR
         if passing is not None:
             levels = domain.margin(passing)
-            words, demand = margin_in_words(levels, domain), as_written(levels)
+            words, demand = margin_in_words(levels, domain), as_written(levels, domain)
         tables.append(
             WantedTable(analysis.attributes, analysis.weight, margin, divergence, levels, words, demand, obstacle)
         )

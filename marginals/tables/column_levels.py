@@ -9,6 +9,7 @@ from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Role
 from marginals.tables.intervals import are_names, interval, intervals, labels_of_several
+from marginals.tables.values import POINT
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 
@@ -43,8 +44,8 @@ def check_levels(attributes: Mapping[str, Attribute], ladders: Container[str]) -
 def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]], attribute: Attribute) -> Hierarchy:
     """Return the hierarchy of the first column, of which the others are levels. columns: value of each row, or None.
 
-    attribute: settings of the first. Raises InputError, which names no value, if rows contradict each other, or none
-    says where a value belongs.
+    attribute: settings of the first. Codes of a level above numbers have its name before them, `age_group 2`. Raises
+    InputError, which names no value, if rows contradict each other, or none says where a value belongs.
     """
     base, *others = columns
     for name in others if attribute.counts_missing else ():
@@ -62,13 +63,18 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
         rule = _rule(source, fine, coarse, paths)
         # By each label alone, so that the order of a level depends on no value below it.
         labels.append(tuple(sorted({*rule.values()}, key=_place)))
-        codes = {label: code for code, label in enumerate(labels[-1])}
-        parents.append(tuple(codes[rule[label]] for label in labels[-2]))
-        if len(codes) == len(rule):
+        places = {label: place for place, label in enumerate(labels[-1])}
+        parents.append(tuple(places[rule[label]] for label in labels[-2]))
+        if len(places) == len(rule):
             raise InputError(
                 f"{fine!r} and {coarse!r} of {source} say the same: one of the two columns says it all. Give the other the "
                 'role "ignored", and write its words as values of the one that stays'
             )
+    for level, name in enumerate(levels, 1):
+        codes = {label: f"{name} {label}" for label in labels[level] if label != MISSING}
+        are_codes = any(intervals(values)) and all(map(POINT.is_number, codes))  # each could be a value
+        if are_codes and not any(intervals([*codes.values()])):
+            labels[level] = tuple(codes.get(label, label) for label in labels[level])
     hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels, ""))
     named = ", ".join(map(repr, levels))
     if any(labels_of_several(hierarchy)):
@@ -82,6 +88,15 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
             f'under them. Write ranges or words, or label_form = "names" for plain names of {base!r}'
         )
     return hierarchy
+
+
+def own_labels(level: str, hierarchy: Hierarchy, labels: Sequence[str]) -> list[str]:
+    """Return the labels of a hierarchy for those of a column that is its level. Raises InputError for another one."""
+    known = hierarchy.labels[hierarchy.level_names.index(level)]
+    own = {code: label for label in known for code in (label.removeprefix(f"{level} "), label)}
+    if unknown := next((label for label in labels if label not in own), None):
+        raise InputError(f"data.impossible names the label {unknown!r}, which {level!r} does not have")
+    return [own[label] for label in labels]
 
 
 def _rule(source: str, fine: str, coarse: str, columns: Mapping[str, Sequence[str | None]]) -> dict[str, str]:

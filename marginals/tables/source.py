@@ -30,7 +30,7 @@ from marginals.keys import (
 )
 from marginals.later import pd
 from marginals.tables.attribute import COUNT, MISSING, Attribute, Codebook, ColumnTexts, Harm, Role
-from marginals.tables.column_levels import check_levels, hierarchy_of_columns
+from marginals.tables.column_levels import check_levels, hierarchy_of_columns, own_labels
 from marginals.tables.counts import likely_counts, refusal_of_counts, refuse_subtotals, rows_of_people
 from marginals.tables.csv_text import SEPARATORS, FileForm, is_encoding
 from marginals.tables.distinct_rows import DistinctRows, InOrder, PandasFrame, Recoding, Source, Values
@@ -205,7 +205,7 @@ class Reading:
         values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
         complete = self.complete(rows)
         is_complete = bool(complete.all())
-        counts = rows.counts if is_complete else rows.counts[complete]
+        counts = (rows.counts if is_complete else rows.counts[complete]).astype(np.float64)  # as `bincount` adds them
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         naming: dict[str, Rules] = {}
@@ -476,8 +476,7 @@ class TableSource:
         self.unit.check(self.used)
         check_levels(self.attributes, self.ladders)
         confirmed_pairs(self.impossible, self.attributes)
-        of = {name: attribute.level_of or name for name, attribute in self.attributes.items()}
-        pairs = tuple(pair for pair in self.impossible if len({of.get(name, name) for name in pair}) == len(pair))
+        pairs = tuple(pair for pair in self.impossible if len(self.bases(pair)) == len(pair))
         object.__setattr__(self, "impossible", pairs)
         if not self.used:
             raise InputError("no attribute is a quasi-identifier or sensitive, so there is nothing to publish")
@@ -501,6 +500,10 @@ class TableSource:
     def used(self) -> dict[str, Attribute]:
         """Attributes that can be published: quasi-identifiers and sensitive ones."""
         return {column: attribute for column, attribute in self.attributes.items() if attribute.role.is_used}
+
+    def bases(self, columns: Iterable[str]) -> frozenset[str]:
+        """Return the columns, those of which some are levels in place of these."""
+        return frozenset(a.level_of or name if (a := self.attributes.get(name)) else name for name in columns)
 
     @property
     def _ordered(self) -> dict[str, Attribute]:
@@ -586,11 +589,14 @@ class TableSource:
                     columns[name] += reading.base_values(name, rows) if name in described else [None] * len(rows)
             hierarchy = hierarchy_of_columns(told_by, columns, attributes[base])
             attributes[base] = replace(reading.attributes[base], hierarchy=hierarchy, missing=attributes[base].missing)
-        for name, label in ((n, label) for pair in self.impossible for n in pair.keys() & levels for label in pair[n]):
-            of = attributes[levels[name]].hierarchy
-            if of is not None and of.code(label, of.level_names.index(name)) is None:
-                raise InputError(f"data.impossible names the label {label!r}, which {name!r} does not have")
-        pairs = [{levels.get(name, name): labels for name, labels in pair.items()} for pair in self.impossible]
+        hierarchies = {name: attributes[of].hierarchy for name, of in levels.items()}
+        pairs = [
+            {
+                levels.get(n, n): own_labels(n, h, texts) if (h := hierarchies.get(n)) else texts
+                for n, texts in pair.items()
+            }
+            for pair in self.impossible
+        ]
         return replace(self, attributes=attributes, impossible=pairs)
 
     def _whole_table(self, k: int) -> Table:

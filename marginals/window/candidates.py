@@ -105,7 +105,9 @@ class Candidates:
         out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
         job.command = f"marginals publish {name} --out {out}"
-        job.questions = tuple(frozenset(analysis.attributes) for analysis in config.policy.analyses)
+        asked = [config.source.bases(analysis.attributes) for analysis in config.policy.analyses]
+        has_levels = any(attribute.level_of for attribute in config.source.used.values())
+        job.questions = tuple(dict.fromkeys(asked) if has_levels else asked)  # wishes that levels make equal are one
         return job
 
     def current(self) -> Candidate | None:

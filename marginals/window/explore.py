@@ -68,7 +68,7 @@ def show(window: Window, request: Request) -> Response:
         cells=cells,
         more=more,
         python=f"import marginals\n\nrelease = marginals.open_release({json.dumps(name)})\n"
-        f"release.table({margin!r}, bounds=True)",
+        f"release.table({domain.by_names(margin)!r}, bounds=True)",
         query=_query(name, margin),
         tables=[(_query(name, m), _words(release, m)) for m in margins],
         making=making,

@@ -9,7 +9,7 @@ from werkzeug.wrappers import Request, Response
 from marginals.bundle.content import REPORT
 from marginals.config.presets import PRESETS, preset_of
 from marginals.errors import InputError
-from marginals.pairs import pairs_shown
+from marginals.estimates import as_margin, basis_by
 from marginals.say.decision import useful_line
 from marginals.steward import AS_THE_REST
 from marginals.window.jobs import SEARCH, Job
@@ -17,6 +17,7 @@ from marginals.window.policy import QUESTIONS
 from marginals.window.project import NOTES
 from marginals.window.rendering import TIMES
 from marginals.window.window import Window
+from models.inference.marginal_model import MarginalModel
 
 
 def show(window: Window, _request: Request) -> Response:
@@ -25,9 +26,8 @@ def show(window: Window, _request: Request) -> Response:
     wishes, failed = config.policy.analyses, job.answer if job is not None and job.state == "failed" else {}
     pairs = [wish.attributes for wish in wishes if len(wish.attributes) == 2 and wish.weight > AS_THE_REST]
     decision = candidate and candidate.decision
-    kinds = pairs_shown(decision.content.collection).kinds if decision else None
-    of = {name: attribute.level_of or name for name, attribute in config.source.used.items()}
-    questions = [(*pair, _state_of(pair, job, kinds, of)) for pair in pairs]
+    model = decision.content.model if decision else None
+    questions = [(*pair, _state_of(pair, config.source.bases(pair), job, model)) for pair in pairs]
     return window.page(
         "search.html",
         "search",
@@ -43,15 +43,16 @@ def show(window: Window, _request: Request) -> Response:
     )
 
 
-def _state_of(
-    pair: tuple[str, ...], job: Job | None, kinds: Mapping[tuple[str, str], str] | None, of: Mapping[str, str]
-) -> str:
+def _state_of(pair: tuple[str, ...], asked: frozenset[str], job: Job | None, model: MarginalModel | None) -> str:
     """Return the kind of a question in what was found, or whether the search that runs has answered it so far."""
     if job is not None and job.runs:
-        if job.answered is None or frozenset(pair) not in job.questions:
+        if job.answered is None or asked not in job.questions:
             return ""
-        return "ahead" if job.answered >> job.questions.index(frozenset(pair)) & 1 else "behind"
-    return "" if kinds is None else kinds.get((of.get(pair[0], ""), of.get(pair[1], "")), "unpublished")
+        return "ahead" if job.answered >> job.questions.index(asked) & 1 else "behind"
+    try:
+        return "" if model is None else basis_by(model, as_margin(model, pair)).kind.value
+    except InputError:  # no columns of the release, or twice the same
+        return "unpublished"
 
 
 def _obstacles(answer: Mapping[str, Any]) -> list[tuple[str, str, str]]:

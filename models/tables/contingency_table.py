@@ -79,7 +79,7 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     return order[begins], number
 
 
-def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[IndexArray, CountArray]:
+def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tuple[IndexArray, CountArray]:
     """Return for each distinct key, ascending, the index of one of its rows, and the sum of its rows' weights."""
     rows, numbers = group(keys, space)
     return rows, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
@@ -353,7 +353,12 @@ class ContingencyTable(Cells):
 
     @classmethod
     def _tallied(
-        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
+        cls,
+        domain: Domain,
+        mask: Mask,
+        columns: Sequence[CodeArray],
+        radices: Sequence[int],
+        weights: CountArray | FloatArray,
     ) -> "ContingencyTable":
         """Count rows with positive weights, by their codes at the levels of a mask."""
         keys, space = pack(columns, radices, len(weights))
@@ -417,9 +422,9 @@ class ContingencyTable(Cells):
         return f"ContingencyTable({self.margin}; {len(self)} cells, {self.total} rows)"
 
     @cached_property
-    def is_unweighted(self) -> bool:
-        """True if every cell has one row, so that counting rows is counting cells."""
-        return bool((self.counts == 1).all())
+    def _weights(self) -> FloatArray:
+        """Counts as `numpy.bincount` adds them: converted once, since that takes longer than adding a million."""
+        return self.counts.astype(np.float64)
 
     @cached_property
     def _lifted(self) -> dict[Mask, tuple[CodeArray, int]]:
@@ -438,8 +443,8 @@ class ContingencyTable(Cells):
         """Return the counts of the nonempty cells of a coarser margin, without the cells."""
         keys, space = pack(*self._columns_at(mask), len(self))
         if not is_dense(space, len(keys)):
-            return tally(keys, space, self.counts)[1]
-        totals = np.bincount(keys, None if self.is_unweighted else self.counts)
+            return tally(keys, space, self._weights)[1]
+        totals = np.bincount(keys, self._weights)
         return totals[totals > 0].astype(np.int64, copy=False)
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
@@ -450,7 +455,7 @@ class ContingencyTable(Cells):
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
         """Return the coarser table of a valid mask, which is no finer than this table."""
-        return self._tallied(self.domain, mask, *self._columns_at(mask), self.counts)
+        return self._tallied(self.domain, mask, *self._columns_at(mask), self._weights)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """Return the counts of arbitrary cells, 0 for absent ones. codes: for each attribute, shape (n,)."""

@@ -101,7 +101,7 @@ class DataCube:
         self._tables: dict[Mask, ContingencyTable] = {}
         for table in tables:
             self._tables.setdefault(table.mask, table)
-        self._ancestors = sorted(self._tables.values(), key=len)  # to count from
+        self._ancestors = sorted(self._tables, key=self._cells_of)  # to count from
         self._latest: tuple[Mask, CountArray] | None = None
         """The latest counts, because a constraint on a margin is mostly followed by a question for its entropy."""
         self._source = source
@@ -123,18 +123,21 @@ class DataCube:
         return any(mask & ~table == 0 for table in self._tables)
 
     def _ancestor(self, mask: Mask) -> ContingencyTable:
-        smallest = next((table for table in self._ancestors if not mask & ~table.mask), None)
+        smallest = next((self._tables[finer] for finer in self._ancestors if mask & finer == mask), None)
         if smallest is None and self._source is not None:
             counted = self._source.table(self.domain.margin(mask))
             smallest = self._tables.setdefault(counted.mask, counted)
-            insort(self._ancestors, smallest, key=len)
+            insort(self._ancestors, smallest.mask, key=self._cells_of)
         if smallest is None:
             raise DomainMismatchError(f"no table shows the margin {self.domain.margin(mask)}")
         while (between := self._between(mask, smallest)) != mask:
             smallest = self._tables[between] = smallest.rolled_up_to(between)
-            insort(self._ancestors, smallest, key=len)
+            insort(self._ancestors, between, key=self._cells_of)
             self._spare_cells -= len(smallest)
         return smallest
+
+    def _cells_of(self, mask: Mask) -> int:
+        return len(self._tables[mask])
 
     def _between(self, mask: Mask, finer: ContingencyTable) -> Mask:
         """Return an intermediate margin worth caching, small and finer than `mask`; else `mask`."""
@@ -161,9 +164,9 @@ class DataCube:
         """Return the table of a margin. Raises DomainMismatchError if no given table is at least as fine."""
         if mask not in self._tables:
             ancestor = self._ancestor(mask)
-            table = self._tables.setdefault(mask, ancestor.rolled_up_to(mask))
+            self._tables.setdefault(mask, ancestor.rolled_up_to(mask))
             if len(self._ancestors) < _ANCESTORS and len(ancestor) > _SMALL:
-                insort(self._ancestors, table, key=len)
+                insort(self._ancestors, mask, key=self._cells_of)
         return self._tables[mask]
 
     def counts(self, mask: Mask) -> CountArray:

@@ -571,6 +571,11 @@ class Domain:
         attributes = {a: (a, 0) for a in self.attributes}
         return attributes | levels | attributes
 
+    def by_names(self, margin: Mapping[str, int]) -> dict[str, int]:
+        """Return levels with the names of levels that have one in place of their numbers: from its own, each is at 0."""
+        names = {place: name for name, place in self.named_places.items()}
+        return {names.get(place, place[0]): 0 if place in names else place[1] for place in margin.items()}
+
     def size(self, margin: Mapping[str, int]) -> int:
         """Return the number of cells of a margin, empty ones included."""
         return self.cell_count(self.mask(margin))

@@ -128,8 +128,7 @@ def numbers(low: int, high: int) -> list[str]:
         ({"sex": []}, {"sex": []}),
         ({"age": [np.int64(35), "40-44"]}, {"age": ["35", *numbers(40, 44)]}),
         ({"age": 35.0}, {"age": ["35"]}),
-        # The finest published value of that label, unless its level is named; one finer than all published is a value, too.
-        ("region=top", {"region": ["north"]}),
+        # A label of two levels has its own named; one finer than all published is a value, too.
         ("region=top@0", {"region": ["top"]}),
         ("region=top@1", {"region": ["north"]}),
         ("region=south", {"region": ["south"]}),
@@ -144,6 +143,30 @@ def numbers(low: int, high: int) -> list[str]:
 )
 def test_conditions_mean_base_values(condition: Where, wanted: dict[str, list[str]]) -> None:
     assert meant(condition) == wanted
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.sampled_from("abxy")), min_size=4, max_size=4), st.integers(0, 2))
+def test_a_label_of_different_values_at_two_levels_is_refused_with_what_to_type(
+    above: list[tuple[str, str]], finest: int
+) -> None:
+    rows = [(value, *levels, "*") for value, levels in zip("abcd", above)]
+    assume(all(one[2] == other[2] for one in rows for other in rows if one[1] == other[1]))
+    domain = Domain.of({"place": Hierarchy.from_rows(rows)})
+
+    def asked(where: Where) -> list[bool]:
+        return meanings(domain, {"place": finest}, where)["place"].surely.tolist()
+
+    for label in {label for row in rows for label in row}:
+        inside = {level: [row[level] == label for row in rows] for level in range(4)}
+        meant = {level: values for level, values in inside.items() if any(values)}
+        for level, values in meant.items():
+            assert asked(f"place={label}@{level}") == values
+        for where in (f"place={label}", {"place": label}, f"place == '{label}'", f"not place in {label}"):
+            if len({*map(tuple, meant.values())}) > 1:
+                with pytest.raises(InputError, match=rf"write '{label}@\d' or '{label}@\d'"):
+                    asked(where)
+            else:
+                assert asked(where) == [is_in != str(where).startswith("not") for is_in in meant[min(meant)]]
 
 
 @pytest.mark.parametrize(

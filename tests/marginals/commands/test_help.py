@@ -23,8 +23,7 @@ ROOT = Path(__file__).parents[3]
 ORDER = ["demo", "open", "init", "assess", "risk", "anonymize", "publish", "verify", "attack",
          "ledger", "query", "sample", "disclose", "audit"]  # fmt: skip
 
-INTERNAL = {"AmbiguousWordError", "IncomparableError", "NoValueError", "NothingInRangeError",
-            "OlderVersionError", "UnjudgedError"}  # fmt: skip
+INTERNAL = {"IncomparableError", "NoValueError", "NothingInRangeError", "OlderVersionError", "UnjudgedError"}
 """Errors that the project always catches itself, and kinds of InputError that it alone tells apart."""
 
 
