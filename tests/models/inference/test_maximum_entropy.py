@@ -26,6 +26,7 @@ from models import (
     ContingencyTable,
     DataCube,
     Domain,
+    DomainMismatchError,
     Hierarchy,
     MarginalModel,
     MaximumEntropy,
@@ -106,6 +107,9 @@ def test_information_is_the_same_to_the_bit_in_whatever_order_the_marginals_and_
     if tables:
         shuffled = Collection.of(DataCube(tables), [table.mask for table in tables])
         assert MaximumEntropy(shuffled).information == MaximumEntropy(collection).information
+        if sum(domain.attribute_masks) not in shuffled.masks:
+            with pytest.raises(DomainMismatchError, match="no table shows the margin"):
+                _ = MaximumEntropy(shuffled).kl_divergence
 
 
 @given(decomposable_collections())
