@@ -26,11 +26,15 @@ from models import (
     equal_cells,
 )
 from strategies import (
+    NOT_DECOMPOSABLE,
+    SHAPE_DOMAIN,
+    SHAPES,
     data_cubes,
     decomposable_masks,
     domains,
     margins,
     maximal_cliques,
+    shape_cube,
 )
 
 VERTEX_COUNT = 8
@@ -218,6 +222,21 @@ def test_collections_are_refused_exactly_when_they_are_not_decomposable(data):
     else:
         masks.append(domain.mask(data.draw(margins(domain))))
     _assert_has_a_junction_tree_or_is_refused(domain, masks)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_shape_has_a_junction_tree_or_is_refused(shape):
+    masks = list(map(SHAPE_DOMAIN.mask, SHAPES[shape]))
+    assert _is_decomposable(masks) == (shape not in NOT_DECOMPOSABLE)
+    _assert_has_a_junction_tree_or_is_refused(SHAPE_DOMAIN, masks)
+    collection = Collection.of(shape_cube(), masks)
+    assert collection.is_decomposable == (shape not in NOT_DECOMPOSABLE)
+    if collection.is_decomposable:
+        assert nx.is_chordal(collection.interaction_graph.to_networkx())
+        assert set(collection.junction_tree.cliques) <= set(collection.masks)
+    else:
+        with pytest.raises(NotDecomposableError):
+            _ = collection.junction_tree
 
 
 @given(st.data())
