@@ -173,6 +173,12 @@ def _with(name: str, text: str) -> Callable[[Path], object]:
     return write
 
 
+def _reads_a_folder(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    shutil.copy(folder / "people.csv", folder / "parts" / "a.csv")
+    (folder / "release.toml").write_text(CONFIG.replace("people.csv", "parts"))
+
+
 def _reads_from_its_release(folder: Path) -> None:
     shutil.copy(folder / "people.csv", folder / "rel" / "people.csv")
     (folder / "release.toml").write_text(CONFIG.replace("people.csv", "rel/people.csv"))
@@ -186,6 +192,7 @@ def _reads_from_its_release(folder: Path) -> None:
         (_with("a.txt", ""), "people.csv", "is a file"),
         (_with("a.txt", ""), ".", "release"),
         (_with("a.txt", ""), "rel/new", "lies in the release"),
+        (_reads_a_folder, "parts/new", "read as one table"),
         (_reads_from_its_release, "rel", "which the release would replace"),
         (_with("rel/notes.txt", "precious"), "rel", "rel holds notes.txt"),
         (_with("rel/marginals/notes.txt", "precious"), "rel", "rel holds marginals/notes.txt"),
@@ -208,14 +215,6 @@ def test_publishing_checks_its_folder_before_the_search(
     if out.startswith("rel"):
         assert run("demo", out).exit_code == 2
     assert contents(folder) == before
-
-
-def test_a_release_does_not_become_a_part_of_the_table(folder: Path) -> None:
-    (folder / "parts").mkdir()
-    shutil.copy(folder / "people.csv", folder / "parts" / "a.csv")
-    (folder / "release.toml").write_text(CONFIG.replace("people.csv", "parts"))
-    result = run("publish", "release.toml", "--out", "parts/new")
-    assert (result.exit_code, "read as one table" in result.stderr) == (2, True)
 
 
 @pytest.mark.usefixtures("folder")

@@ -323,54 +323,45 @@ def test_what_stands_for_no_value_is_left_out_only_once() -> None:
     assert named_already.leaving_out("missing") == named_already
 
 
-def test_of_people_with_several_rows_those_with_a_known_value_are_judged() -> None:
-    claim = MaxentDiversity(parse_diversity("distinct:2"), "s", rows_per_person=3).leaving_out("missing")
-    assert claim.class_diversity is not None
-    criterion = judged(claim.class_diversity, [*VALUES, "cough"], (1, 1, 1, 1, 1))
-    assert not criterion.decide([3, 3, 3, 90, 0])
-    assert criterion.decide([3, 3, 3, 90, 3])
-
-
 # What harms (design 4.23), with what was wrong in earlier versions of its criterion.
 
-HARMLESS_AND_TEN = ["none", *(f"d{n}" for n in range(10))]
+TEN = {"none": 500, **{f"d{n}": 5 for n in range(10)}}
+MOST_MISSING = {"HIV": 10, "ok": 90, "missing": 900}
+FEW_ILL = {"healthy": 600, "HIV": 5, "other": 1}
 
 
-def test_a_value_that_is_split_into_finer_ones_is_no_surer() -> None:
-    """Each of ten values has its bound of 10 percent in a class where somebody has one of them for certain."""
-    for text in ("odds:3,10 may disclose none", "at-most:90 of " + ", ".join(HARMLESS_AND_TEN[1:])):
-        criterion = judged(text, HARMLESS_AND_TEN, [500, *[5] * 10])
-        assert not criterion.decide([0, *[1] * 10])
-        assert criterion.decide([90, *[1] * 10])
+@pytest.mark.parametrize(
+    ("text", "most", "whole", "fails", "holds"),
+    [
+        # Each of ten values has its bound of 10 percent in a class where somebody has one of them for certain.
+        ("odds:3,10 may disclose none", 1, TEN, [0, *[1] * 10], [90, *[1] * 10]),
+        (f"at-most:90 of {', '.join([*TEN][1:])}", 1, TEN, [0, *[1] * 10], [90, *[1] * 10]),
+        # All whose value is known have HIV, so that nothing is left to bound.
+        ("odds:3,10 may disclose ok", 1, MOST_MISSING, [10, 0, 90], [0, 0, 90]),
+        ("at-most:10 of HIV", 1, MOST_MISSING, [10, 0, 90], [0, 0, 90]),
+        # 12 rows of people with at most two each: 5 of 6 people can have HIV, though the healthy have more rows.
+        ("at-most:50 of HIV", 2, FEW_ILL, [6, 5, 1], [10, 2, 0]),
+        ("odds:1,50 may disclose healthy, other", 2, FEW_ILL, [6, 5, 1], [10, 2, 0]),
+        ("at-most:50 of HIV, other", 2, FEW_ILL, [6, 5, 1], [10, 2, 0]),
+        ("at-most:50 of no", 1, {"no": 3, "yes": 97}, [3, 2], [2, 3]),  # of who is insured
+        ("distinct:2", 3, dict.fromkeys([*VALUES, "cough"], 1), [3, 3, 3, 90, 0], [3, 3, 3, 90, 3]),
+    ],
+)
+def test_what_harms_is_judged_of_people_whose_value_is_known(
+    text: str, most: int, whole: Rows, fails: list[int], holds: list[int]
+) -> None:
+    claim = MaxentDiversity(parse_diversity(text), "s", rows_per_person=most)
+    claim = claim.leaving_out("missing") if "missing" in whole else claim
+    assert claim.class_diversity is not None
+    criterion = judged(claim.class_diversity, [*whole], [*whole.values()])
+    assert [criterion.decide(fails), criterion.decide(holds)] == [False, True]
+    assert satisfies(criterion, np.array([fails, holds])).tolist() == [False, True]
 
 
-def test_rows_without_a_value_count_on_neither_side() -> None:
-    """90 percent missing and 10 percent HIV: all whose value is known have HIV, so that nothing is left to bound."""
-    for text in ("odds:3,10 may disclose ok", "at-most:10 of HIV"):
-        claim = MaxentDiversity(parse_diversity(text), "s").leaving_out("missing")
-        assert claim.class_diversity is not None
-        whole = {"HIV": 10, "ok": 90, "missing": 900}
-        criterion = judged(claim.class_diversity, [*whole], [*whole.values()])
-        assert not criterion.decide([10, 0, 90])
-        assert not satisfies(criterion, np.array([[10, 0, 90]])).any()
-        assert criterion.decide([0, 0, 90])
+def test_where_nobody_has_a_known_value_nothing_is_bounded() -> None:
     everybody = MaxentDiversity(parse_diversity("odds:3,10"), "s").leaving_out("missing").class_diversity
     assert everybody is not None
     assert judged(everybody, ["missing", "HIV"], [5, 0]).decide([5, 0])
-
-
-def test_what_is_rare_among_the_rows_can_be_that_of_most_people() -> None:
-    """12 rows of people with at most two each: 5 of 6 people can have HIV, though the healthy have more rows."""
-    for text in ("at-most:50 of HIV", "odds:1,50 may disclose healthy, other", "at-most:50 of HIV, other"):
-        criterion = judged(demanded_of_people(parse_diversity(text), 2), ["healthy", "HIV", "other"], [600, 5, 1])
-        assert not criterion.decide([6, 5, 1])
-        assert criterion.decide([10, 2, 0])
-
-
-def test_no_can_be_what_harms() -> None:
-    """Of who is insured."""
-    assert not judged("at-most:50 of no", ["no", "yes"], [3, 97]).decide([3, 2])
-    assert judged("at-most:50 of no", ["no", "yes"], [3, 97]).decide([2, 3])
 
 
 @pytest.mark.parametrize(("whole", "bounds"), [((98, 2), {1: 6}), ((97, 3), {0: 99, 1: 9}), ((5, 0), {})])

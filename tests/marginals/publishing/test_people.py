@@ -27,6 +27,7 @@ from marginals import (
 )
 from marginals.errors import NothingPublishableError
 from marginals.recoding import assess
+from written_bundles import change_package
 
 ROLES = {
     "age": Attribute("quasi-identifier", intervals=[10, 20]),
@@ -118,15 +119,11 @@ def test_a_bundle_says_how_many_rows_a_person_has_and_anybody_checks_people_from
     assert not verify(folder, claims=[f"k-link={smallest // rows + 1}"]).ok
 
 
-def with_release(folder: Path, **changes: Any) -> Path:
-    """The bundle with other words in `release`, and without the seal and the report that would tell."""
-    package = json.loads((folder / "datapackage.json").read_text())
-    package["release"] |= changes
-    package["release"].pop("report", None)
+def with_release(folder: Path, rows_per_person: int) -> Path:
+    """The bundle with another number, and without the seal and the report that would tell."""
     (folder / "report.html").unlink(missing_ok=True)
-    (folder / "datapackage.json").write_text(json.dumps(package))
-    (folder / "datapackage.json.sha256").unlink(missing_ok=True)
-    return folder
+    change_package(folder, lambda package: package["release"].pop("report", None))
+    return change_package(folder, lambda package: package["release"].update(rows_per_person=rows_per_person))
 
 
 def test_the_same_tables_fail_where_a_person_can_have_more_rows(tmp_path: Path) -> None:

@@ -153,18 +153,6 @@ def groups(hierarchy, level):
     return {frozenset(v for v, g in zip(values, lifted) if g == group) for group in set(lifted.tolist())}
 
 
-def test_rare_values_join_those_that_are_alike_and_by_size_alone_those_of_fewest_rows():
-    assert {"nun", "nurse"} in groups(by_likeness(), 1)
-    assert {"smith", "miner"} in groups(by_likeness(), 1)
-    assert {"nun", "smith"} in groups(by_likeness("fitted"), 1)
-
-
-def test_a_frequent_value_keeps_its_name_beside_a_rare_one_that_is_like_it():
-    """Beside 4 nuns 40 nurses would be named nowhere; 15 nurses are few."""
-    for many, expected in ((15, {"nun", "nurse"}), (40, {"nun", "smith"})):
-        assert expected in groups(by_likeness(many=many), 1)
-
-
 def test_numbers_that_are_names_lie_in_no_order():
     """Codes 1 and 5 are alike, and 2 and 4; no code is made up between those that occur."""
     codes = {"1": (4, 0), "2": (0, 4), "4": (0, 9), "5": (9, 0), "9": (30, 30)}
@@ -176,13 +164,22 @@ def test_numbers_that_are_names_lie_in_no_order():
     assert set(hierarchy.labels[1]) == {"9", "other code", "other code 2"}
 
 
-def test_a_hierarchy_comes_before_likeness():
-    rows = [
-        ("nun", "church", "*"),
-        ("clerk", "church", "*"),
-        *((job, "other", "*") for job in ("cook", "smith", "nurse", "miner")),
-    ]
-    assert {"nun", "clerk"} in groups(by_likeness(hierarchy=Hierarchy.from_rows(rows)), 1)
+OTHERS = [(job, "other", "*") for job in ("cook", "smith", "nurse", "miner")]
+CHURCH = Hierarchy.from_rows([("nun", "church", "*"), ("clerk", "church", "*"), *OTHERS])
+
+
+@pytest.mark.parametrize(
+    ("settings", "group"),
+    [
+        ({}, {"nun", "nurse"}),
+        ({}, {"smith", "miner"}),
+        ({"ladder": "fitted"}, {"nun", "smith"}),
+        ({"many": 40}, {"nun", "smith"}),  # beside 4 nuns 40 nurses would be named nowhere; 15 nurses are few
+        ({"hierarchy": CHURCH}, {"nun", "clerk"}),
+    ],
+)
+def test_rare_values_join_those_that_are_alike_unless_size_or_a_hierarchy_say_else(settings, group):
+    assert group in groups(by_likeness(**settings), 1)
 
 
 def test_levels_by_likeness_do_not_depend_on_what_is_sensitive():
