@@ -2,21 +2,23 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil, inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checks.finding import Verdict
 from marginals.attacks import small_below
-from marginals.decision import Approval, DecidedTable, Decision, Learned
 from marginals.messages import first_few
 from marginals.names import column_name, number_of
 from marginals.say.claims import finding_sentences, sensitive_lines
 from marginals.say.table import rows_in_words
-from marginals.steward import WantedTable
+
+if TYPE_CHECKING:
+    from marginals.decision import Approval, DecidedTable, Decision, Learned
+    from marginals.steward import WantedTable
 
 _MOST_VALUES = 3  # values that are named; more are counted
 
 
-def verdict_line(decision: Decision) -> str:
+def verdict_line(decision: "Decision") -> str:
     """Return how many promises hold, and who can check them."""
     holding, attested, failing, undecided = map(
         decision.promised, (Verdict.HOLDS, Verdict.ATTESTED, Verdict.FAILS, Verdict.UNDECIDED)
@@ -34,12 +36,12 @@ def verdict_line(decision: Decision) -> str:
     return f"{all_of}; anybody can check {'it' if holding == 1 else 'them'}."
 
 
-def _person_line(decision: Decision) -> str:
+def _person_line(decision: "Decision") -> str:
     how = {"random": "drawn at random"}.get(decision.content.one_row or "", f"the {decision.content.one_row} one")
     return f"One row of each person counts, {how}." if decision.content.one_row else ""
 
 
-def _counts_line(decision: Decision) -> str:
+def _counts_line(decision: "Decision") -> str:
     unit = ("row", "rows") if decision.content.most_rows_of_a_person is None else ("person", "people")
     least, count = decision.least_group, decision.least_count
     group = "" if least is None else f"No group shown is smaller than {number_of(least, *unit)}."
@@ -47,14 +49,14 @@ def _counts_line(decision: Decision) -> str:
     return " ".join(filter(None, [group, "" if count is None else f"No number below {count:,}{derived}."]))
 
 
-def _smallest_line(decision: Decision) -> str:
+def _smallest_line(decision: "Decision") -> str:
     lines = list(sensitive_lines(decision.content.verify()))
     if not lines and decision.smallest is not None:
         lines = [f"The smallest number is {decision.smallest:,}."]
     return " ".join(lines)
 
 
-def _revealing_line(decision: Decision) -> str:
+def _revealing_line(decision: "Decision") -> str:
     limited = [learned for learned in decision.learned if learned.surest.bound is not None]
     if not limited:
         return ""
@@ -65,7 +67,7 @@ def _revealing_line(decision: Decision) -> str:
     return f"Nearest to its limit: {_learned_in_words(decision, limited[0])}.{rest}"
 
 
-def _learned_in_words(decision: Decision, learned: Learned) -> str:
+def _learned_in_words(decision: "Decision", learned: "Learned") -> str:
     surest, value = learned.surest, _values_in_words(decision, learned)
     limit = "" if surest.bound is None else f", limit {in_hundred(surest.bound)}"
     overall = f"({in_hundred(surest.overall)} overall{limit})"
@@ -76,14 +78,14 @@ def _learned_in_words(decision: Decision, learned: Learned) -> str:
     return f"{named}, {in_hundred(surest.largest, is_at_most=True)} in 100 for {group} {overall}"
 
 
-def _values_in_words(decision: Decision, learned: Learned) -> str:
+def _values_in_words(decision: "Decision", learned: "Learned") -> str:
     labels, words = learned.surest.labels, decision.content.codebook
     if len(labels) > _MOST_VALUES:
         return f"any of {len(labels):,} harmful values"
     return " or ".join(words.word(learned.sensitive, label) for label in labels)
 
 
-def _group_in_words(decision: Decision, learned: Learned) -> str:
+def _group_in_words(decision: "Decision", learned: "Learned") -> str:
     words, cell = decision.content.codebook, learned.surest.cell
     return ", ".join(f"{column_name(a)} {words.word(a, label)}" for a, label in cell.items()) or "everybody"
 
@@ -99,7 +101,7 @@ def in_hundred(share: float, *, is_at_most: bool = False) -> str:
     return f"{tenths / 10:g}" if tenths or not exact else "fewer than 0.1"
 
 
-def useful_line(decision: Decision) -> str:
+def useful_line(decision: "Decision") -> str:
     """Return how many pairs of attributes can be analysed, and of which nothing is published."""
     pairs = decision.pairs.total
     nothing = f" Nothing of: {first_few(decision.content.unpublished, 6)}." if decision.content.unpublished else ""
@@ -109,7 +111,7 @@ def useful_line(decision: Decision) -> str:
     return f"Useful for: {decision.analysable:,} of {number_of(pairs, 'pair')} of columns{exactly}.{nothing}"
 
 
-def wanted_in_short(wanted: Sequence[WantedTable]) -> str:
+def wanted_in_short(wanted: Sequence["WantedTable"]) -> str:
     """Return which analyses that somebody named are answered by a table; empty if nobody named one."""
     if not wanted:
         return ""
@@ -118,7 +120,7 @@ def wanted_in_short(wanted: Sequence[WantedTable]) -> str:
     return f"Named: {not_lost}{f'; not {first_few(lost, 6)}' if lost else ''}."
 
 
-def decision_lines(decision: Decision, name: str) -> Iterator[str]:
+def decision_lines(decision: "Decision", name: str) -> Iterator[str]:
     """Yield the decision in at most four lines. name: what the first begins with, such as "Published release"."""
     rows = rows_in_words(decision.rows, decision.content.rows_per_person)
     where = f" where {decision.content.where}" if decision.content.where else ""
@@ -127,7 +129,7 @@ def decision_lines(decision: Decision, name: str) -> Iterator[str]:
     yield from filter(None, [counts, _revealing_line(decision), useful_line(decision)])
 
 
-def approval_lines(approval: Approval, name: str) -> Iterator[str]:
+def approval_lines(approval: "Approval", name: str) -> Iterator[str]:
     """Yield what a steward approved, for the steward alone. name: of the release."""
     yield from decision_lines(approval.decision, name)
     yield f"Digest of settings, rows and program: {approval.digest}"
@@ -143,7 +145,7 @@ def approval_lines(approval: Approval, name: str) -> Iterator[str]:
 _DRAWN, _COMPARED = 7, 6  # values and attributes of the page; more stand further down in the report
 
 
-def decision_words(decision: Decision) -> dict[str, Any]:
+def decision_words(decision: "Decision") -> dict[str, Any]:
     """Return the decision for a page."""
     content, failing = decision.content, decision.promised(Verdict.FAILS)
     smallest = min(content.smallest_sensitive.values(), default=inf)
@@ -171,7 +173,7 @@ def decision_words(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _learned_row(decision: Decision, learned: Learned) -> dict[str, Any]:
+def _learned_row(decision: "Decision", learned: "Learned") -> dict[str, Any]:
     surest = learned.surest
     largest = "" if surest.largest is None else in_hundred(surest.largest, is_at_most=True)
     shares = {"all": surest.overall, "worst": surest.largest, "limit": surest.bound}
@@ -186,7 +188,7 @@ def _learned_row(decision: Decision, learned: Learned) -> dict[str, Any]:
     }
 
 
-def _compared(decision: Decision) -> list[tuple[str, Mapping[str, str]]]:
+def _compared(decision: "Decision") -> list[tuple[str, Mapping[str, str]]]:
     # of each sensitive attribute, or of each where none is, the others by what a release tells of the pair
     kinds, rows = decision.pairs.kinds, list[tuple[str, Mapping[str, str]]]()
     published = [name for name in decision.pairs.attributes if name not in decision.content.unpublished]
@@ -199,7 +201,7 @@ def _compared(decision: Decision) -> list[tuple[str, Mapping[str, str]]]:
     return rows
 
 
-def _table_row(decision: Decision, table: DecidedTable) -> dict[str, Any]:
+def _table_row(decision: "Decision", table: "DecidedTable") -> dict[str, Any]:
     words = decision.content.codebook
     labels = [[words.word(name, label) for label in of] for name, of in table.labels.items()]
     return {
