@@ -118,11 +118,11 @@ class PrivacyConstraint(PruningConstraint):
         Finer values in other margins can make the class diverse, but everybody in it has the one coarse value.
         """
         if clique not in self._shared:
-            shown, criteria = self._cube.domain.margin(clique), self._of_classes
+            levels, criteria = self._cube.domain.margin(clique), self._of_classes
             self._shared[clique] = frozenset(
                 about
                 for about, level, diversity in (criteria if self._requirements.at_every_level else ())
-                if about in shown and level & ~clique and has_bare_value(self._classes[about](clique), diversity)
+                if about in levels and level & ~clique and has_bare_value(self._classes[about](clique), diversity)
             )
         return self._shared[clique]
 
