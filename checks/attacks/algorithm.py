@@ -32,7 +32,7 @@ from checks.classes import equivalence_classes, has_bare_value, nonsensitive_par
 from checks.finding import SEARCHING
 from models.arrays import BoolArray, CountArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
-from models.errors import MarginalsError
+from models.errors import MarginalsError, TooManyCellsError
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.frechet_bounds import FrechetBounds
@@ -406,7 +406,10 @@ def _by_itself(rules: _Rules, one: _Possible, most: int) -> Addition:
         refused_tables = _refused_in(rules, worlds, one)
         return _laid_out(rules.domain, one, refused_tables, *_in_common(rules, worlds, refused_tables[:1]))
     if not rules.beyond_counts(one.clique) and not rules.sensitive_in(one.separator):
-        return _by_bounds(rules, one, most)
+        try:
+            return _by_bounds(rules, one, most)
+        except TooManyCellsError as error:  # of what its sides tell each other, though its own are few
+            return one.addition(rules.domain, Conclusion.NOT_EXAMINED, note=str(error))
     note = f"more than {most:,} tables are possible, and not only counts of the margin decide"
     return one.addition(rules.domain, Conclusion.NOT_EXAMINED, counts_only=False, note=note)
 

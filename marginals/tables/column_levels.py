@@ -94,8 +94,8 @@ def own_labels(level: str, hierarchy: Hierarchy, labels: Sequence[str]) -> list[
     """Return the labels of a hierarchy for those of a column that is its level. Raises InputError for another one."""
     known = hierarchy.labels[hierarchy.level_names.index(level)]
     own = {code: label for label in known for code in (label.removeprefix(f"{level} "), label)}
-    if unknown := next((label for label in labels if label not in own), None):
-        raise InputError(f"data.impossible names the label {unknown!r}, which {level!r} does not have")
+    if unknown := [label for label in labels if label not in own]:
+        raise InputError(f"data.impossible names the label {unknown[0]!r}, which {level!r} does not have")
     return [own[label] for label in labels]
 
 

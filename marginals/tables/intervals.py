@@ -313,9 +313,7 @@ def are_names(hierarchy: Hierarchy) -> bool:
 
 
 def check_labels(hierarchy: Hierarchy, *, are_names: bool) -> None:
-    """Raise InputError for a label at two levels for different values, and, naming rows, for one that reads as an interval
-    that does not hold numbers under it.
-    """
+    """Raise InputError for a label of different values at two levels, or one of an interval that does not hold its rows."""
     if label := next(labels_of_several(hierarchy), ""):
         raise InputError(
             f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones. Give "

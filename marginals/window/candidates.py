@@ -106,8 +106,8 @@ class Candidates:
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
         job.command = f"marginals publish {name} --out {out}"
         asked = [config.source.bases(analysis.attributes) for analysis in config.policy.analyses]
-        has_levels = any(attribute.level_of for attribute in config.source.used.values())
-        job.questions = tuple(dict.fromkeys(asked) if has_levels else asked)  # wishes that levels make equal are one
+        has_levels = any(attribute.level_of for attribute in config.source.used.values())  # which make wishes equal
+        job.questions = tuple(dict.fromkeys(asked) if has_levels else asked)
         return job
 
     def current(self) -> Candidate | None:

@@ -353,12 +353,7 @@ class ContingencyTable(Cells):
 
     @classmethod
     def _tallied(
-        cls,
-        domain: Domain,
-        mask: Mask,
-        columns: Sequence[CodeArray],
-        radices: Sequence[int],
-        weights: CountArray | FloatArray,
+        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: FloatArray
     ) -> "ContingencyTable":
         """Count rows with positive weights, by their codes at the levels of a mask."""
         keys, space = pack(columns, radices, len(weights))
@@ -401,7 +396,7 @@ class ContingencyTable(Cells):
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        return cls._tallied(domain, mask, columns, radices, counts)
+        return cls._tallied(domain, mask, columns, radices, counts.astype(np.float64))
 
     @cached_property
     def mask(self) -> Mask:

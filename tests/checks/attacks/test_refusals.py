@@ -400,6 +400,17 @@ def test_a_margin_of_four_attributes_is_looked_at_where_it_is_what_an_addition_m
     assert edge.outcome is Conclusion.PROVES
 
 
+def test_an_addition_whose_sides_have_too_many_cells_to_be_laid_out_is_not_examined(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    counts = {(0, 0, 0, 0): 1, (0, 0, 1, 1): 98, (0, 1, 1, 0): 60, (1, 0, 1, 0): 60, (1, 1, 0, 1): 50}
+    monkeypatch.setattr(import_module("models.inference.calibrated_tree"), "CELL_LIMIT", 8)
+    found = refusals(tables_of(counted(FOUR, counts), "abc", "abd"), (), [MinCell(3)], 3, most=1)
+    (edge,) = [addition for addition in found.additions if addition.added == {"c": 0, "d": 0}]
+    assert edge.outcome is Conclusion.NOT_EXAMINED
+    assert "laid out" in edge.note
+
+
 def test_margins_that_were_not_looked_at_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of 11 margins of town at two levels, age and ill those that additions make, and that of all, always are."""
     counts = {(0, 0, 1): 1, (0, 1, 1): 2, (0, 0, 0): 99, (0, 1, 0): 98}
