@@ -1,7 +1,7 @@
 """Releases of a table that changes: what they tell together of joiners and leavers, and which changes have to wait."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, partial
 from itertools import product
 from typing import Any, ClassVar
@@ -14,6 +14,7 @@ from checks.diversity.criterion import SensitiveValues, satisfies
 from checks.finding import SEARCHING, Algorithm, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import Cells, ContingencyTable, equal_cells, group, pack
 from models.tables.data_cube import DataCube
@@ -33,7 +34,7 @@ _NOWHERE = Hierarchy(((SUPPRESSED,),), ())
 """Hierarchy of an attribute about which a release tells nothing."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CommonValues:
     """Finest values that a level of the earlier and a level of the later release both tell.
 
@@ -133,7 +134,7 @@ def _common_values(name: str, releases: _Releases, overlaps: Overlaps) -> Callab
 # Counts are not negative, which tells more. Only one consequence is used: a value without rows has none in any cell.
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Meet:
     """Common part of a margin of each release: the rows of its cells before and after.
 
@@ -283,7 +284,7 @@ def _meet(
 # levels that separate it. The series counts such a release with all its cells; what is shown follows from what was allowed.
 
 
-@dataclass(frozen=True)
+@frozen
 class Envelope:
     """Upper bound on the knowledge about each table of a series, with the requirements on people by whom two tables
     differ.
@@ -389,7 +390,7 @@ _Offence = tuple[int, IndexArray, BoolArray]
 """True if leavers are the first to wait, the cell around each base cell, and the cells that break a rule."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Rule:
     """Rules for the table that is shown, and the people who are held back if it breaks one.
 
@@ -533,7 +534,7 @@ UNSEEN = (
 """Limits of what differences tell, however large they are."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CellDifference:
     """Increase of rows of the later table in a cell; negative for a decrease.
 
@@ -584,7 +585,7 @@ SHOWN = 10
 """Number of cells and classes that are listed, those with the fewest people first."""
 
 
-@dataclass(frozen=True)
+@frozen
 class OneValue:
     """Class in which the rows of only one sensitive value rose, or fell.
 
@@ -598,7 +599,7 @@ class OneValue:
     difference: int
 
 
-@dataclass(frozen=True)
+@frozen
 class ChangedPeople:
     """Information of two releases about the change between their tables.
 

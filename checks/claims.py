@@ -6,7 +6,7 @@ A new claim is a class with the base `CountClaim` or `AttributeClaim` and a plac
 from abc import ABC, abstractmethod
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -31,6 +31,7 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict
 from checks.maxent.sensitive_tree import SensitiveTree
 from checks.population import SINGLE_TABLES
 from models.errors import ContradictionError, TimeOverError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import MISSING, Domain
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from checks.small_combinations import Witnesses
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Question:
     """Question whether a claim holds of a collection.
 
@@ -53,7 +54,7 @@ class Question:
     witnesses: "list[Witnesses]" = field(default_factory=list)
 
 
-@dataclass(frozen=True)
+@frozen
 class Claim(ABC):
     """Statement of a release about its marginals.
 
@@ -139,7 +140,7 @@ def listing(names: Sequence[str], conjunction: str = "and") -> str:
     return f" {conjunction} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-@dataclass(frozen=True)
+@frozen
 class AttributeClaim(Claim):
     """Claim that a criterion holds of one sensitive attribute.
 
@@ -232,7 +233,7 @@ class AttributeClaim(Claim):
         return AtLevel(whose, self.level) if self.level else whose
 
 
-@dataclass(frozen=True)
+@frozen
 class MaxentDiversity(AttributeClaim):
     """Claim that the maximum-entropy distribution given the marginals is diverse in one sensitive attribute."""
 
@@ -285,7 +286,7 @@ VERIFIED, ATTESTED = "verified", "attested"
 """Bases of a claim: the files, which anybody can check, or the word of the publisher, who has the table."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Register(AttributeClaim):
     """Claim that a diversity also holds for a reader who knows the nonsensitive values of everybody in the table.
 
@@ -347,7 +348,7 @@ BY_THE_PUBLISHER = "attested by the publisher, who has the table; the files cann
 SEVERAL_ROWS = "readers with a register are not considered where a person can have several rows"
 
 
-@dataclass(frozen=True)
+@frozen
 class CountClaim(Claim):
     """Claim that some counts are 0, or at least k. Raises CriterionError unless k is a whole number of at least 1.
 
@@ -431,7 +432,7 @@ def quoted_value(value: object) -> str:
     return text if len(text) <= 60 else text[:60] + "..."
 
 
-@dataclass(frozen=True)
+@frozen
 class MinCell(CountClaim):
     """Claim that no count from 1 to k - 1 is published, bounded by the marginals together, or told by a label."""
 
@@ -449,7 +450,7 @@ class MinCell(CountClaim):
         return replace(by_labels, criterion=finding.criterion, examined=examined)
 
 
-@dataclass(frozen=True)
+@frozen
 class KCombinatorial(CountClaim):
     """Claim that every possible combination of nonsensitive values could be shared by at least k rows."""
 
@@ -475,7 +476,7 @@ class KCombinatorial(CountClaim):
         return inf
 
 
-@dataclass(frozen=True)
+@frozen
 class KLink(CountClaim):
     """Claim that each class of a marginal has at least k rows, or people."""
 
@@ -487,7 +488,7 @@ class KLink(CountClaim):
         return k_link(question.collection, question.sensitive, self.least_count)
 
 
-@dataclass(frozen=True)
+@frozen
 class MinPublishedCell(KLink):
     """Claim that no published count is from 1 to k - 1, sensitive attributes counted; combinations do not count."""
 
@@ -499,7 +500,7 @@ class MinPublishedCell(KLink):
         return replace(k_link(question.collection, (), self.least_count), criterion=self.criterion)
 
 
-@dataclass(frozen=True)
+@frozen
 class NoSmallCertain(CountClaim):
     """Claim that no combination of nonsensitive values certainly has from 1 to k - 1 rows.
 
@@ -520,7 +521,7 @@ class NoSmallCertain(CountClaim):
         return () if self.is_about_cells else sensitive
 
 
-@dataclass(frozen=True)
+@frozen
 class NoSmallCellCertain(NoSmallCertain):
     """Claim that no combination of values, sensitive ones included, certainly has from 1 to k - 1 rows."""
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from math import ceil, prod
 from typing import Any, NamedTuple
@@ -18,12 +18,13 @@ from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.arrays import BoolArray, IndexArray, read_only, read_only_copy, value_codes
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack
 from models.tables.hierarchy import Domain, Margin, Mask
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class EquivalenceClasses(Cells):
     """Classes of a table and their sensitive values. Arrays are copied in.
 
@@ -193,7 +194,7 @@ def table_findings(
     return tuple(findings)
 
 
-@dataclass(frozen=True)
+@frozen
 class StrongestRequirements:
     """Strongest requirement of each kind that all classes of a table still satisfy in one sensitive attribute.
 
@@ -285,7 +286,7 @@ MOST_RULED_OUT = 3
 """Most values of a person that a reader is taken to rule out in an assessment."""
 
 
-@dataclass(frozen=True)
+@frozen
 class KnowledgeNeeded:
     """Background knowledge that breaks a table, in one sensitive attribute (MKGV07 section 1.1).
 
@@ -297,7 +298,7 @@ class KnowledgeNeeded:
     ruled_out: Mapping[int, AffectedClasses]
 
 
-@dataclass(frozen=True)
+@frozen
 class Assessment:
     """Assessment of the disclosures by one table.
 
@@ -352,7 +353,7 @@ DECIMALS = 6
 """Decimals of a tau in an answer; it is rounded up, so that it can be demanded."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Eligibility:
     """Strongest requirements that any generalization of one table satisfies in one sensitive attribute.
 

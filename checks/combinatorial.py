@@ -27,6 +27,7 @@ from checks.maxent.hull import TooManyVectorsError
 from checks.maxent.sensitive_tree import ClassSource, FittingClasses, SensitiveTree
 from models.arrays import BoolArray, FloatArray, IndexArray
 from models.errors import TimeOverError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree, cyclic_parts
 from models.programs.consistent_tables import possible_cells
 from models.programs.extremes import Effort, Unknowns, narrow, sums_of_cells
@@ -70,7 +71,7 @@ def sensitive_groups(
     ]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GroupTree(FittingClasses[ContingencyTable]):
     """Cliques of a group of several sensitive attributes, joined along their separators.
 

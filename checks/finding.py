@@ -1,12 +1,13 @@
 """Findings: the answers of checks, within a budget of work."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from math import inf, isfinite
 from typing import Any
 
 from models.deadline import NEVER, Deadline
+from models.frozen import frozen
 from models.programs.consistent_tables import ALL_NODES
 
 
@@ -61,7 +62,7 @@ class Algorithm(Enum):
     ITERATIVE_FITTING = "iterative fitting", "by fitting step by step what the tables say together (iterative fitting)"
 
 
-@dataclass(frozen=True)
+@frozen
 class WorstClass:
     """Class or cell nearest to failing, or furthest beyond the bound. Unknown fields are None.
 
@@ -90,7 +91,7 @@ class WorstClass:
         return present | ({} if self.reached is None else {"reached": self.reached if isfinite(self.reached) else None})
 
 
-@dataclass(frozen=True)
+@frozen
 class Finding:
     """Answer of one check.
 
@@ -165,7 +166,7 @@ def verdict_of_all(verdicts: Iterable[Verdict]) -> Verdict:
 # answer on every machine. Seconds only end a hard integer program of a verification; a deadline ends all open work.
 
 
-@dataclass(frozen=True)
+@frozen
 class Budget:
     """Work that the algorithms of one check may do.
 

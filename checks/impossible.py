@@ -7,7 +7,7 @@ published value stands for any of the values below it, of which readers may know
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ import numpy as np
 from checks.errors import CriterionError
 from models.arrays import BoolArray
 from models.errors import TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.tables.contingency_table import Cells
 from models.tables.hierarchy import Domain, Margin
@@ -27,7 +28,7 @@ _MOST_CELLS = 100_000_000
 """Most pairs of values of the attributes of all impossible pairs together."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ExcludedCells:
     """Impossible cells of two attributes at some levels: shape (values of the first, values of the second)."""
 

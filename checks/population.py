@@ -8,7 +8,6 @@ Re-identification Risk, EDBT 2010.)
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -19,12 +18,13 @@ from checks.errors import CriterionError
 from checks.finding import Algorithm, Finding, WorstClass, verdict_of
 from models.arrays import CountArray, FloatArray
 from models.errors import ContradictionError
+from models.frozen import frozen
 
 THRESHOLDS = (Fraction(1, 3), Fraction(1, 5), Fraction(1, 11), Fraction(1, 20))
 """Risks above which records are counted: those of classes of fewer than 3, 5, 11 and 20."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Risk:
     """Risk of finding a record's person. above: the share of records with more risk than each threshold."""
 
@@ -41,7 +41,7 @@ class Risk:
         return cls(float(risks.max()), float((sizes * risks).sum() / rows), above)
 
 
-@dataclass(frozen=True)
+@frozen
 class Reidentification:
     """Risks of one table. journalist: None if nothing is known of a population. Its average is the marketer's.
 
@@ -117,7 +117,7 @@ SINGLE_TABLES = "k-map and delta-presence are decided of single tables only, by 
 """Refusal of these criteria for a release."""
 
 
-@dataclass(frozen=True)
+@frozen
 class PresenceClass:
     """Class of people of the population, and how many of them are in the table."""
 

@@ -17,7 +17,7 @@ splits. Every arrangement of the coarser values then has the same number of refi
 
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import reduce
 from operator import or_
@@ -33,6 +33,7 @@ from checks.finding import DECISIVE, FULL, Algorithm, Budget, Finding, Verdict, 
 from checks.maxent.maxent_diversity import JOINED
 from models.arrays import FloatArray, IndexArray
 from models.errors import DomainMismatchError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.class_shares import ClassSums, SummedTable, counted_shares, fitted_shares
 from models.tables.contingency_table import Cells
@@ -42,7 +43,7 @@ from models.tables.hierarchy import Domain, Mask
 CRITERION = "register"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RegisterShares:
     """Beliefs of a reader with a register about the sensitive value of the people of each joint class.
 

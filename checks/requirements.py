@@ -1,7 +1,7 @@
 """Requirements: the demands of a policy on a release, as claims, and on one table by itself."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 from checks.claims import (
@@ -20,6 +20,7 @@ from checks.diversity.criterion import Diversity
 from checks.diversity.registry import parse_diversity
 from checks.errors import CriterionError
 from checks.finding import Finding
+from models.frozen import frozen
 from models.tables.contingency_table import ContingencyTable
 
 
@@ -67,7 +68,7 @@ _COUNTS: Mapping[str, type[CountClaim]] = {
 """Claims of counts by the requirements that demand them."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Requirements:
     """Requirements of a release: k-link, k-combinatorial, diversity, least cells, no small certain count; each
     optional.

@@ -13,7 +13,7 @@ all attributes are examined at their finest published levels; of up to ten attri
 from collections import Counter, deque
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import chain, combinations, groupby, product
 from math import inf, prod
@@ -29,6 +29,7 @@ from checks.finding import FULL, Algorithm, Budget, Finding, Verdict, WorstClass
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, Support, maximal_masks
 from models.inference.possible_tables import allowed_rows, possible_table
 from models.programs.consistent_tables import PossibleCells, Program, possible_cells, solve
@@ -566,7 +567,7 @@ class _Pull:
         return np.where(is_known, self._weights[places], np.int16(0))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OpenCells:
     """Open cells of one margin, or of a block of margins of the same attributes that are counted together.
 

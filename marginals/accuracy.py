@@ -23,6 +23,7 @@ from marginals.tables.table import Table
 from models.accuracy import total_variation
 from models.arrays import CountArray, FloatArray
 from models.errors import TooManyCellsError
+from models.frozen import frozen
 from models.graphs.basis import CERTAIN, Basis
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel, cramers_v, phi_squared
@@ -37,7 +38,7 @@ _LEAST_COARSE = 0.01  # total variation
 _LEAST_LOST = 0.01  # of Cramer's V
 
 
-@dataclass(frozen=True)
+@frozen
 class TableErrors:
     """Total variations between the model's tables at base values and the data's, from 0 to 1.
 
@@ -74,7 +75,7 @@ class TableErrors:
         return {"mean": self.mean, "worst": worst, "compared": len(self.by_table), "left_out": self.left_out}
 
 
-@dataclass(frozen=True)
+@frozen
 class Accuracy:
     """Errors of one model: tables of one and of two attributes, and wanted tables."""
 
@@ -88,7 +89,7 @@ class Accuracy:
         return vars(self) | {"wanted": wanted}
 
 
-@dataclass(frozen=True)
+@frozen
 class PairCompared:
     """Two attributes in the table and in the release.
 
@@ -113,7 +114,7 @@ class PairCompared:
         return self.lost >= _LEAST_LOST
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Comparison(Renewed):
     """Comparison of a release with its table. Not for publication.
 

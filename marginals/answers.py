@@ -6,7 +6,6 @@ published counts (`models.inference.plausible_tables`) it is an interval.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isclose, isfinite, isnan, nan
 from typing import Any, ClassVar, NamedTuple
@@ -20,6 +19,7 @@ from marginals.estimates import MeantRows, Unjudged, marked
 from marginals.later import pd
 from marginals.say.answers import answer_lines
 from models.errors import TimeOverError
+from models.frozen import frozen
 from models.graphs.basis import CERTAIN, Basis, BasisKind
 from models.inference.beside_core import ModelBesideCore
 from models.inference.marginal_model import DrawnTable, MarginalModel
@@ -61,7 +61,7 @@ class Of(NamedTuple):
 Ask = Callable[[MarginalModel], float]
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@frozen(eq=False)
 class Answer:
     """A number that a release answers, its kind, and between which numbers it certainly lies.
 

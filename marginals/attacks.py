@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -59,6 +59,7 @@ from marginals.tables.table import Table
 from models.arrays import FloatArray
 from models.deadline import Deadline
 from models.errors import MarginalsError, TimeOverError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, Crossing
 from models.inference.calibrated_tree import CELL_LIMIT
 from models.inference.frechet_bounds import FrechetBounds
@@ -67,7 +68,7 @@ from models.tables.data_cube import CHANCE
 from models.tables.hierarchy import Domain
 
 
-@dataclass(frozen=True)
+@frozen
 class SurestGuesses:
     """The `number` rows that are guessed surest to have a value, or one of several.
 
@@ -88,7 +89,7 @@ class SurestGuesses:
         return max((self.right or {"": self.expected}).values()) - self.overall
 
 
-@dataclass(frozen=True)
+@frozen
 class DisclosureMeasures:
     """Conclusions of readers about one sensitive attribute.
 
@@ -191,7 +192,7 @@ def small_below(published: BundleContent) -> int:
     return published.least_count if published.least_count > 1 else USUAL_BOUND
 
 
-@dataclass(frozen=True)
+@frozen
 class TableChange:
     """Change between two tables that cannot be put together, as their releases show it.
 
@@ -231,7 +232,7 @@ def _change(pair: TablePair) -> TableChange:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Minimality:
     """Disclosures to readers who know that the release is as fine as its claims allow.
 
@@ -245,7 +246,7 @@ class Minimality:
     refusals: Refusals | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class Attacks(Renewed):
     """The measures of one release, or of several together.
 

@@ -5,7 +5,6 @@ within their bounds (`models.inference.two_by_two`; design 4.21).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from marginals.published_values import meanings
 from marginals.tables.attribute import MISSING
 from marginals.tables.intervals import names_missing
 from models.arrays import FloatArray
+from models.frozen import frozen
 from models.graphs.basis import CERTAIN, NO_LEVEL, NOT_ASKED, Basis, Distinction
 from models.inference.marginal_model import MarginalModel
 from models.inference.two_by_two import (
@@ -35,7 +35,7 @@ from models.inference.two_by_two import (
 from models.programs.nested_counts import ValueRange
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _ComparedGroups:
     """Rows, two groups of them and an outcome. against: None for everybody else. leaves_out: rows without a value."""
 

@@ -30,7 +30,7 @@ import ast
 import re
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from itertools import islice
 from operator import or_
@@ -45,10 +45,11 @@ from marginals.tables.intervals import Range, base_numbers, interval, names_miss
 from marginals.tables.spellings import cell_text
 from marginals.tables.values import PLAIN, POINT, has_leading_zero
 from models.arrays import BoolArray, FloatArray
+from models.frozen import frozen
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 
-@dataclass(frozen=True)
+@frozen
 class Column:
     """Values of a column."""
 
@@ -59,7 +60,7 @@ Constant: TypeAlias = "str | int | float"
 Operand: TypeAlias = "Column | Constant"
 
 
-@dataclass(frozen=True)
+@frozen
 class Inequality:
     """Comparison of two values by ==, <, <=, > or >=; one of them is of a column."""
 
@@ -68,7 +69,7 @@ class Inequality:
     right: Operand
 
 
-@dataclass(frozen=True)
+@frozen
 class Membership:
     """Test that the value of a column is in a list, all numbers or all texts."""
 
@@ -76,7 +77,7 @@ class Membership:
     values: tuple[Constant, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice:
     """Test that one of some texts means the value of a column: labels, and ranges of numbers, as in `age=20-39`."""
 
@@ -84,21 +85,21 @@ class Choice:
     texts: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Negation:
     """Condition that a term does not hold."""
 
     term: "Formula"
 
 
-@dataclass(frozen=True)
+@frozen
 class Conjunction:
     """Condition that all terms hold."""
 
     terms: "tuple[Formula, ...]"
 
 
-@dataclass(frozen=True)
+@frozen
 class Disjunction:
     """Condition that at least one term holds."""
 
@@ -438,7 +439,7 @@ def unquoted(text: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Meaning:
     """Base values that a condition means: surely, and possibly if a value is not decided. Each array has shape (size(0),).
 
@@ -494,7 +495,7 @@ class UnjudgedError(_ConditionError):
     """Error of a condition that is not decided for some values of an attribute."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Labels:
     """Labels below the level `end`, if given, which has another name. of_table: base values have exact numbers."""
 

@@ -6,7 +6,6 @@ report, `publish` and the window show the same value.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from checks.claims import Claim, CountClaim, KCombinatorial, KLink, MinCell, MinPublishedCell
@@ -15,6 +14,7 @@ from checks.maxent.surest import Surest
 from marginals.bundle.content import BundleContent
 from marginals.pairs import ANALYSABLE, PairsShown, pairs_shown
 from marginals.results import plain
+from models.frozen import frozen
 from models.graphs.basis import BasisKind
 from models.tables.contingency_table import ContingencyTable
 
@@ -43,7 +43,7 @@ class DecidedTable(NamedTuple):
     sensitive: tuple[str, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Decision:
     """The decision with a release, as numbers. learned: nearest to its bound first."""
 

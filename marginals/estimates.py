@@ -1,7 +1,7 @@
 """Questions to a model: which rows a condition means, what an answer about them rests on, cells, and synthetic rows."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ from marginals.tables.intervals import numbers_at
 from models.arrays import BoolArray, CodeArray
 from models.deadline import Deadline
 from models.errors import TimeOverError
+from models.frozen import frozen
 from models.graphs import junction_tree
 from models.graphs.basis import NO_LEVEL, NOT_ASKED, Basis, Distinction, bases_of_pairs, basis_of
 from models.inference.calibrated_tree import CELL_LIMIT, drawn_leaves
@@ -116,7 +117,7 @@ def as_margin(model: MarginalModel, attributes: Attributes) -> dict[str, int]:
     return margin
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MeantRows:
     """Rows that a condition means: surely, and possibly if it is not decided for some published values."""
 

@@ -5,7 +5,7 @@ A class of settings has such a table in its fields, by which configs are read an
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, field, fields, replace
 from decimal import Decimal
 from math import isfinite
 from numbers import Integral, Number
@@ -13,9 +13,10 @@ from typing import Any, ClassVar, Self
 
 from marginals.errors import InputError
 from marginals.replaced import REPLACED
+from models.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Key:
     """A key of a section: what it takes, the same in words that follow "the key X must", and its default if it has one."""
 

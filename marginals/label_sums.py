@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from marginals.tables.intervals import whole_ends
+from models.frozen import frozen
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
@@ -81,7 +82,7 @@ class LabelReading:
                 yield from (line[total][0] == printed for total in self.totals if len({*line.get(total, "")}) == 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Hints:
     """Facts about labels besides counts. `parents`: the labels above indented ones. `numbers`: numbers and ranges."""
 

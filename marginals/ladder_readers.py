@@ -13,7 +13,7 @@ all vectors with the same release are certain. Two steps keep the vectors few:
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, islice, product
 from math import prod
@@ -29,6 +29,7 @@ from marginals.tables.levels import unnamed_ladder
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import Deadline
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.programs.consistent_tables import all_tables
 from models.tables.fitted_levels import FittedLadder, Partition, partitions_in_order, partitions_in_tree, thresholds
@@ -73,7 +74,7 @@ def _examined(
     return _with_small_values(view, disclosure, deadline)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _View:
     """Published facts about one attribute. base: rows of its base values. least: rows below which no count may follow."""
 

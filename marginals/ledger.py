@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache, partial
 from itertools import combinations
 from pathlib import Path
@@ -54,6 +54,7 @@ from marginals.tables.attribute import Role
 from marginals.tables.group_names import GroupNaming, KeptNames
 from marginals.tables.table import PartOf, Table, part_of, telling_margin
 from models.errors import MarginalsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.problem import PruningConstraint, Refusal, RefusalScope
 from models.tables.contingency_table import ContingencyTable
@@ -66,7 +67,7 @@ ENTRY, CELLS, HIERARCHIES, BUNDLE = "entry.json", "cells.csv", "hierarchies.json
 FORMAT = 1
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Entry:
     """A release that is out, or may be.
 
@@ -189,7 +190,7 @@ HEAD, LOCK = "head.json", "lock"
 _TAKEN_BACK = "takeback"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Ledger:
     """Content of a ledger when it was read.
 
@@ -410,7 +411,7 @@ def _damaged(folder: Path, problem: str) -> InputError:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Waiting:
     """Rows that a release does not count yet, for its steward only.
 
@@ -430,7 +431,7 @@ class Waiting:
         return {"releases": self.releases, "waiting": rows, "coarsened": plain(self.coarsened)}
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Continuation:
     """Part of today's table that can be published now, beside the releases of a ledger.
 
@@ -635,7 +636,7 @@ CHANGED = 0.02  # share of the people who leave between two releases, and of tho
 _REMEMBERED = 256
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FewWaiting(PruningConstraint):
     """Margins that another constraint allows, and beside which at most a share of the people is foreseen to wait.
 
@@ -680,7 +681,7 @@ class FewWaiting(PruningConstraint):
         return Refusal(f"{share} would wait for a later release (max_waiting)", scope)
 
 
-@dataclass(frozen=True)
+@frozen
 class Pair:
     """Two releases, the rows that came and left between them, and findings. `turnover_known`: whether both declare it."""
 

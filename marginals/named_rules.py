@@ -1,7 +1,7 @@
 """Named rules: the demands of an agency as data, and where they are stated."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from checks.requirements import Requirements
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
 from marginals.replaced import REPLACED
+from models.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class AppliedDemand:
     """Demand of a rule: its text, the claims of a release that keep it, and their findings; None until they are judged."""
 
@@ -30,7 +31,7 @@ class AppliedDemand:
         return Verdict.UNDECIDED if findings is None else verdict_of_all(finding.verdict for finding in findings)
 
 
-@dataclass(frozen=True)
+@frozen
 class AppliedRule:
     """Rule with its demands as claims of one release, which is named if there are several."""
 
@@ -101,7 +102,7 @@ COUNTS = ("k_link", "k_combinatorial", "min_cell")
 _FOLDER = Path(__file__).parent / "rules"
 
 
-@dataclass(frozen=True)
+@frozen
 class Demand:
     """Demand as the source says it, and the key of [privacy] with its value that checks it."""
 
@@ -110,7 +111,7 @@ class Demand:
     value: int
 
 
-@dataclass(frozen=True)
+@frozen
 class NamedRule:
     """Rule by its name. It never changes under its name: an agency's new number is a new rule."""
 

@@ -7,7 +7,6 @@ folder takes it, or is made with it. What is there already is a question of its 
 import os
 import tempfile
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
 
 from marginals.errors import InputError
@@ -23,9 +22,10 @@ from marginals.files import (
     resolved,
 )
 from marginals.tables.opening import is_part
+from models.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class OutputFile:
     """A file that may be written.
 

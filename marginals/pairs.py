@@ -1,12 +1,12 @@
 """Kinds of all pairs of attributes of a release, as the report and the window show them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from types import MappingProxyType
 
 from marginals.names import number_of, shown_at
+from models.frozen import frozen
 from models.graphs.basis import Basis, BasisKind, Distinction, bases_of_pairs
 from models.graphs.junction_tree import Collection
 from models.tables.hierarchy import Domain
@@ -22,7 +22,7 @@ SIGNS: Mapping[str, str] = MappingProxyType(
 ANALYSABLE = (BasisKind.PUBLISHED.value, BasisKind.SUPPORTED.value)
 
 
-@dataclass(frozen=True)
+@frozen
 class ShownPair:
     """Two attributes, each at its finest published level.
 
@@ -36,7 +36,7 @@ class ShownPair:
     is_linked: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class PairsShown:
     """Pairs of the attributes of a release. pairs: empty if there are too many."""
 

@@ -7,7 +7,7 @@ that compares two attributes, or that joins several by "or" or "not".
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import reduce
 from operator import or_
@@ -43,6 +43,7 @@ from marginals.messages import LONGEST_WORDS, first_few, is_words, suggested
 from marginals.tables.table import values_at
 from marginals.tables.values import number_text
 from models.arrays import BoolArray
+from models.frozen import frozen
 from models.tables.contingency_table import ContingencyTable
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -128,7 +129,7 @@ def levels_by_attribute(domain: Domain, levels: Mapping[str, int]) -> dict[str, 
     return result
 
 
-@dataclass(frozen=True)
+@frozen
 class _PublishedValues:
     _domain: Domain
     _finest: Mapping[str, int]
@@ -272,7 +273,7 @@ def _digits(number: float) -> str:
 EXAMPLE = 'such as "age >= 21" or "sex == \'Female\'"'
 
 
-@dataclass(frozen=True)
+@frozen
 class Part:
     """Rows whose values a condition means. text: the condition, which names values of each attribute separately.
 

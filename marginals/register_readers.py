@@ -1,7 +1,7 @@
 """Readers with a register: what somebody believes of each person who knows the nonsensitive values of everybody."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from checks.claims import Register
@@ -12,12 +12,13 @@ from marginals.bundle.together import over_table
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.errors import ContradictionError, TimeOverError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 
 FROM_FILES, FROM_TABLE, ATTESTED, NOT_EXAMINED = "files", "table", "attested", "not examined"
 
 
-@dataclass(frozen=True)
+@frozen
 class RegisterReaders:
     """Beliefs of readers with a register about one sensitive attribute.
 

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
@@ -31,6 +30,7 @@ from marginals.tables.table import Table
 from models.arrays import CodeArray, CountArray
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, NotDecomposableError, NotFittedError, SelectionError, TooManyCellsError
+from models.frozen import frozen
 from models.inference.log_linear import edge_test
 from models.search.doors import GivenObjective, GivenStrategy
 from models.search.problem import Refusal, RefusedMove, Unconstrained
@@ -47,7 +47,7 @@ _MOST_VALUES = 200
 _NAMES_OF_COUNTS = ("freq", "count", "counts")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FrequencyTable:
     """Counts of the combinations of values.
 
@@ -224,7 +224,7 @@ def _cliques_of(model: Any) -> tuple[tuple[str, ...], ...]:
     raise InputError("a model is given by its cliques, [('a', 'b'), ('c',)], or by a graph of networkx")
 
 
-@dataclass(frozen=True)
+@frozen
 class ModelComparison:
     """Comparison of a model with another one of the same table.
 
@@ -246,7 +246,7 @@ class ModelComparison:
 Again = Callable[[ContingencyTable], SelectedModel]  # the same search on other counts
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Selection(SelectedModel, Renewed):
     """A decomposable graphical model of a table.
 

@@ -7,7 +7,7 @@ its digits, can reveal which of the tables that fit the marginals is the real on
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,6 +22,7 @@ from marginals.later import pd
 from marginals.ledger import Waiting
 from marginals.output import OutputFile, keep_apart, require_place
 from marginals.replaced import Renewed
+from models.frozen import frozen
 from models.search.further_tables import FurtherTable
 from models.search.problem import KL, CliqueScore, Objective, PenalizedDivergence, RefusedMove, SearchResult, Step
 from models.tables.hierarchy import Domain, Mask
@@ -37,7 +38,7 @@ def steward_page_path(release: Path) -> Path:
     return named.with_name(f"{named.name}-steward.html")
 
 
-@dataclass(frozen=True)
+@frozen
 class FurtherTables:
     """The further tables of a release in the order of their choice, and the tables that were left out again.
 
@@ -64,7 +65,7 @@ class FurtherTables:
         return {"tables": tables, "left_out": left_out, "least": self.least}
 
 
-@dataclass(frozen=True)
+@frozen
 class StewardFile:
     """A file that the steward's page of a release may be written to.
 
@@ -186,7 +187,7 @@ def by_reason(refused: Iterable[RefusedMove]) -> dict[str, tuple[str, ...]]:
 AS_THE_REST = 1.0  # weight of an analysis that nobody asked for
 
 
-@dataclass(frozen=True)
+@frozen
 class WantedTable:
     """A wanted analysis, and its distance from the release.
 
@@ -207,7 +208,7 @@ class WantedTable:
     PLAIN: ClassVar = ("attributes", "weight", "margin", "kl_divergence", "would_pass", "obstacle")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class StewardReport(Renewed):
     """Utility measures and search results that need the source table. Not for publication.
 

@@ -4,7 +4,6 @@ Both are for the owner of the table, because they reveal facts about it that the
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, ClassVar
 
@@ -19,6 +18,7 @@ from marginals.recoding.local_recoding import LocalRecoding
 from marginals.tables.table import Table
 from models.accuracy import answers, average_relative_error, random_count_queries
 from models.arrays import CodeArray, FloatArray, IndexArray
+from models.frozen import frozen
 from models.inference.calibrated_tree import drawn_leaves
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable
@@ -26,7 +26,7 @@ from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Domain
 
 
-@dataclass(frozen=True)
+@frozen
 class PredictionAccuracy:
     """Shares of a table's rows whose value of one attribute a decision tree predicts from all the others.
 

@@ -3,17 +3,17 @@ clock.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 
 from models.errors import TimeOverError
+from models.frozen import frozen
 
 
 def _standing_still() -> float:
     return 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Deadline:
     """Time by which work must end: `at`, in seconds of the clock. Called as a function, it says whether no time is
     left.

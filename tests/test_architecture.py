@@ -73,6 +73,13 @@ def test_no_function_has_more_parameters_than_one_can_remember_without_saying_wh
     assert many == {}
 
 
+def test_frozen_classes_share_their_methods() -> None:
+    """`models.frozen` says what it saves; classes whose objects have an order compile theirs."""
+    files = (path for floor in ("models", "checks", "marginals") for path in (ROOT / floor).rglob("*.py"))
+    compiled = re.compile(r"^ *@dataclass\(frozen=True(?!, order=True\)$)", re.MULTILINE)
+    assert not [str(path) for path in files if compiled.search(path.read_text(encoding="utf-8"))]
+
+
 def test_modules_do_not_import_each_other_in_a_circle() -> None:
     """Imports for type checkers and those within functions count too."""
     graph = grimp.build_graph(*FLOORS, cache_dir=None)

@@ -17,7 +17,7 @@ Two tables with margins of 100/100 and 3/197 are not shown together under a leas
 
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property, reduce
 from itertools import combinations, islice, product
@@ -33,6 +33,7 @@ from checks.finding import SEARCHING
 from models.arrays import BoolArray, CountArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.interaction_graph import AddEdge, AddVertex, InteractionGraph, allowed_moves
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.frechet_bounds import FrechetBounds
@@ -68,7 +69,7 @@ _ROUNDING = 1e-9
 """Nats by which the gain of an addition can be off."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Rules:
     """Rules of the publisher. least: counts below are small to the reader. left: remaining work, by kind."""
 
@@ -189,7 +190,7 @@ def _all_cells(domain: Domain, margin: Mapping[str, int]) -> Cells:
 # which is published.
 
 
-@dataclass(frozen=True)
+@frozen
 class FittedLevelDisclosure:
     """Disclosure by a published level: each of its merged groups holds a value with 1 to `fewer_than` - 1 rows.
 
@@ -245,7 +246,7 @@ class Conclusion(Enum):
     """There are too many tables or cells, or the time was over."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CertainRange:
     """Cell whose count is certainly small. values: label by attribute; levels: of these; lower, upper: its bounds."""
 
@@ -255,7 +256,7 @@ class CertainRange:
     upper: int
 
 
-@dataclass(frozen=True)
+@frozen
 class CertainValue:
     """Class (`values`) in which everybody certainly has one sensitive value, with its least number of rows."""
 
@@ -265,7 +266,7 @@ class CertainValue:
     rows: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Addition:
     """Addition that a release lacks, with the conclusions.
 
@@ -288,7 +289,7 @@ class Addition:
     note: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Refusals:
     """Conclusions from all additions together that a release lacks.
 
@@ -321,7 +322,7 @@ class Refusals:
         return self.left == 0
 
 
-@dataclass(frozen=True)
+@frozen
 class _Possible:
     """Possible addition. clique: the margin it makes. vertices: the added one, or those joined with the first."""
 

@@ -1,7 +1,6 @@
 """Guesses of readers about sensitive values and small counts that are not certain."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from operator import and_
@@ -14,6 +13,7 @@ from checks.classes import EquivalenceClasses, equivalence_classes
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.deadline import Deadline
 from models.errors import MarginalsError
+from models.frozen import frozen
 from models.inference.class_shares import SummedTable
 from models.inference.marginal_model import MarginalModel
 from models.programs.fitting import Sums, fit, missed_rows
@@ -167,7 +167,7 @@ Counted = Callable[[Mapping[str, int]], CountArray]
 """Returns the counts of the table itself, by the cells of a margin: shape (cells,), the last attribute fastest."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Top:
     """Leading combinations. expected: share that the model takes to be small; right: share that is, None if unknown."""
 
@@ -176,7 +176,7 @@ class Top:
     right: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class LikelySmall:
     """Result of ranking combinations by the model. least: counts from 1 to least - 1 are small. unread: number of
     margins.

@@ -3,7 +3,7 @@ audit.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import cache, cached_property, partial, reduce
 from itertools import combinations, product
@@ -15,6 +15,7 @@ import numpy as np
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.inference.calibrated_tree import CalibratedTree
 from models.inference.frechet_bounds import KEPT_TABLES, FrechetBounds
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 Levels = Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@frozen
 class CertainCell:
     """Cell whose count is known. values: label by attribute. levels: of these. rows: the count."""
 
@@ -49,7 +50,7 @@ _SHOWN = 3
 """Number of smallest counts that are listed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Counts:
     """Summary of published counts. number: of those not 0; small: how many are small; smallest: the first few."""
 
@@ -58,7 +59,7 @@ class Counts:
     smallest: tuple[CertainCell, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class SensitiveCounts:
     """Published counts of combinations that include a sensitive attribute.
 
@@ -78,7 +79,7 @@ class SensitiveCounts:
         return {**vars(self.counts), "classes": classes}
 
 
-@dataclass(frozen=True)
+@frozen
 class PublishedCounts:
     """Summary of all published counts, and of those with a sensitive attribute. least: counts below it are small."""
 
@@ -153,7 +154,7 @@ class FactKind(Enum):
     """Combination of values with people that no table shows, or whose count was suppressed."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Fact:
     """Certain fact about a cell. published, proven: its range before, and the remaining one."""
 
@@ -164,7 +165,7 @@ class Fact:
     is_published: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class FactCriteria:
     """Definition of a fact for an audit.
 
@@ -324,7 +325,7 @@ IsOpen = Callable[[Ranges], BoolArray]
 """Returns whether each bound needs improvement: shape (2, cells), lower and upper."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Knowledge:
     """Knowledge about the cells of margins whose attributes are published no coarser.
 
@@ -442,7 +443,7 @@ _MOST_SECONDS = 2.0
 """Seconds for the programs of one cell."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CertainCells:
     """Certain conclusions about the cells of all margins of up to `attributes` attributes at their finest published
     levels.

@@ -4,7 +4,7 @@ Each is a class with the base `Diversity`; its text, such as `entropy:6`, is in 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from math import comb, log
@@ -29,6 +29,7 @@ from checks.diversity.cuts import (
 from checks.diversity.text import MAY_EQUAL, Grammar, Number, spelled
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray, effective_values, effective_values_of_products, read_only, x_log_x
+from models.frozen import frozen
 from models.tables.hierarchy import Hierarchy
 
 MAX_CASES = 40_000
@@ -60,7 +61,7 @@ class _AtLeast(Diversity):
 # generalized: a general value then counts for the base values under it, in proportion to their weights (Def. 2).
 
 
-@dataclass(frozen=True)
+@frozen
 class Induction:
     """Meaning of published sensitive values for base values: l(v, a) of TZ09 Def. 2.
 
@@ -119,7 +120,7 @@ class Induction:
         return [sum(parts, Fraction(0)) for parts in rows]
 
 
-@dataclass(frozen=True)
+@frozen
 class Functional(Diversity):
     """Functional (tau, l)-diversity: F(k) <= psi(k) for every k, with the linear psi (TZ09 Def. 4).
 
@@ -243,7 +244,7 @@ def excessive_protection(requirement: Functional, vectors: NDArray[Any]) -> floa
     return float(excessive_protections(requirement, vectors).min()) if len(vectors) else 0.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Recursive(Diversity):
     """Recursive (c, l)-diversity: the most frequent value is less frequent than c times the tail (MKGV07 Defs. 4.2 and
     4.3).
@@ -351,7 +352,7 @@ class Recursive(Diversity):
 # (Theorem 4.1). With H the entropy of the fixed counts, exp of the adjusted entropy is then exp(H) + k.
 
 
-@dataclass(frozen=True)
+@frozen
 class DontCareEntropy(_AtLeast):
     """Adjusted entropy is at least ln l (MKGV07 Def. 4.5). Reached: exp of the adjusted entropy.
 
@@ -398,7 +399,7 @@ def _effective_values(dont_care: NDArray[Any], sensitive: NDArray[Any]) -> Float
     return np.asarray(mass[rows, fixed] * np.exp(-log_mean[rows, fixed]) + (limits.shape[1] - fixed), dtype=np.float64)
 
 
-@dataclass(frozen=True)
+@frozen
 class Simple(_AtLeast):
     """Simple l-diversity: no sensitive value has a share above 1/l. Reached: 1 / largest share."""
 
@@ -415,7 +416,7 @@ class Simple(_AtLeast):
         return _NO_BOUND if self.l <= 1 else ShareBound(Fraction(0), 1, Fraction(1) / self.l, strict=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Entropy(_AtLeast):
     """Entropy l-diversity: the entropy of the sensitive values is at least ln l (MKGV07 Def. 4.1). Reached: its exp."""
 
@@ -448,7 +449,7 @@ class Entropy(_AtLeast):
         return [EntropyCases(heads, bounds.others(heads), float(self.l), lowest, highest)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Distinct(Diversity):
     """Distinct l-diversity: at least l different sensitive values. Reached: their number."""
 
@@ -469,7 +470,7 @@ class Distinct(Diversity):
         return ShareBound(Fraction(0), self.l - 1, Fraction(1), strict=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class NegativeDisclosure(_AtLeast):
     """Every protected value has a share of at least `percent` percent (the second half of MKGV07 Def. 4.4).
 
@@ -505,7 +506,7 @@ class NegativeDisclosure(_AtLeast):
         return [too_rare(bounds, dict.fromkeys(self.protected, self.percent / 100))]
 
 
-@dataclass(frozen=True)
+@frozen
 class NpdRecursive(Diversity):
     """Recursive (c, l)-diversity with a don't-care set, and no negative disclosure of the protected values (Def. 4.4).
 

@@ -5,7 +5,7 @@ A criterion judges vectors, one row per class, one column per sensitive value: c
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from math import ceil, fsum, gcd, lcm, log
@@ -18,6 +18,7 @@ from checks.diversity.cuts import Cases, RatioBounds, light_others
 from checks.diversity.text import LABELS_MAY_DISCLOSE, LABELS_MUST_PROTECT, Grammar, numbers
 from checks.errors import CriterionError
 from models.arrays import BoolArray, FloatArray
+from models.frozen import frozen
 from models.tables.hierarchy import Hierarchy
 
 BOUNDARY = 1e-9
@@ -27,7 +28,7 @@ Vectors = NDArray[Any]
 """Class by sensitive value, nonnegative, each row with a positive sum."""
 
 
-@dataclass(frozen=True)
+@frozen
 class SensitiveValues:
     """Values at a level of a hierarchy, in the order of their codes.
 

@@ -15,7 +15,7 @@ programming).
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from models.arrays import BoolArray, FloatArray, IndexArray, x_log_x
+from models.frozen import frozen
 
 ROUNDING = 1e-7
 """Amount by which cuts are loosened (in logarithms), far above floating-point errors."""
@@ -33,7 +34,7 @@ ZERO_LOG = -1e5
 """Replacement of ln 0, below any sum of logarithms of count ratios; heads must be positive and tails may be empty."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RatioBounds:
     """Bounds of the log-ratios x_s - x_h, `[s, h]`, over the class combinations with a positive head h.
 
@@ -69,7 +70,7 @@ class Cuts(NamedTuple):
     bounds: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Cases(ABC):
     """Ways of violating one criterion. The last axis of every array is that of the cases.
 
@@ -115,7 +116,7 @@ def shares(x: FloatArray, support: BoolArray) -> FloatArray:
     return np.asarray(np.exp(x - x.max(axis=0)) * support, dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TrimmedCases(Cases):
     """Cases in which a tail of all others but `spared` values sums to at most theta times the head; the tail is left
     open.
@@ -195,7 +196,7 @@ _BRANCH_POINT = -0.3678794411714423
 """Number just above -1/e, where the lower branch of Lambert's W ends. Near a stationary point the dual is flat."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class EntropyCases(Cases):
     """Cases in which the entropy is at most ln(effective), and the head is a most frequent value.
 
@@ -258,7 +259,7 @@ def _zoomed(grid: FloatArray, place: IndexArray) -> FloatArray:
     return np.asarray(low[:, None] + (high - low)[:, None] * np.linspace(0, 1, _GRID), dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GroupCases(Cases):
     """Cases in which a group of values weighs at least as much as a tail of others: sum_tail a_s v_s <= sum_group c_s
     v_s.

@@ -10,7 +10,7 @@ leaving out M.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from checks.diversity.criterion import Diversity, SensitiveValues, ShareBound, V
 from checks.diversity.text import LEAVING_OUT, spelled_labels
 from checks.errors import CriterionError
 from models.arrays import FloatArray, IndexArray
+from models.frozen import frozen
 from models.tables.hierarchy import MISSING
 
 
@@ -43,7 +44,7 @@ def standing_for_none(values: SensitiveValues) -> frozenset[int]:
     return values.within([MISSING]) if MISSING in values.hierarchy.labels[0] else frozenset()
 
 
-@dataclass(frozen=True)
+@frozen
 class LeavingOut(Diversity):
     """Criterion for the rows whose sensitive value is known. labels: what stands for no value, sorted.
 
@@ -93,7 +94,7 @@ def _without(values: SensitiveValues, codes: Collection[int]) -> SensitiveValues
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Projected(Diversity):
     """Criterion on sums of some of a class's columns; a class without rows in them passes.
 
@@ -182,7 +183,7 @@ def of_people(diversity: Diversity, rows_per_person: int) -> Diversity | None:
     return OfPeople(diversity, rows_per_person) if of_rows is None and diversity.share_bound() is not None else of_rows
 
 
-@dataclass(frozen=True)
+@frozen
 class OfPeople(Diversity):
     """Diversity of people with at most `rows_per_person` rows each. Reached: by the least diverse people.
 

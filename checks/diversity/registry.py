@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
@@ -24,6 +23,7 @@ from checks.diversity.relative import (
 )
 from checks.diversity.text import split_left_out
 from checks.errors import CriterionError
+from models.frozen import frozen
 from models.installed import CRITERIA, installed, refusal
 
 _KINDS: dict[str, type[Diversity]] = {
@@ -180,7 +180,7 @@ def stated_diversity(text: str) -> Diversity:
     return LeavingOut(criterion, left_out) if left_out else criterion
 
 
-@dataclass(frozen=True)
+@frozen
 class Uninstalled(Diversity):
     """Criterion that a bundle names and that is unknown here, so that it cannot be judged."""
 

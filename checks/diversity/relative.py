@@ -1,7 +1,7 @@
 """Criteria that name values, or compare a class with the whole table."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -35,13 +35,14 @@ from checks.diversity.text import (
 )
 from checks.errors import CriterionError
 from models.arrays import FloatArray
+from models.frozen import frozen
 from models.tables.hierarchy import MAX_LEVELS
 
 _NONE, _ALL = Fraction(0), Fraction(1)
 """Bounds of a share that demand nothing."""
 
 
-@dataclass(frozen=True)
+@frozen
 class ShareRange(Diversity):
     """Criterion that each value has a share between two bounds, in every class.
 
@@ -108,7 +109,7 @@ class ShareRange(Diversity):
 # 1, the sets are the values of the hierarchy below `*`.
 
 
-@dataclass(frozen=True)
+@frozen
 class Closeness(Diversity):
     """t-closeness: a class is no further than t from the whole table. Reached: the distance.
 
@@ -193,7 +194,7 @@ _MOST = 2**62
 """Whole numbers up to here are added exactly."""
 
 
-@dataclass(frozen=True)
+@frozen
 class AtLevel(Diversity):
     """Criterion on the values of a level, or on the published ones if these are coarser.
 
@@ -240,7 +241,7 @@ def _of_finer(criterion: Diversity, above: tuple[int, ...], labels: tuple[str, .
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class PdRecursive(Diversity):
     """Recursive (c, l)-diversity with a don't-care set (MKGV07 Def. 4.3), as `Recursive`. may_disclose: its labels."""
 
@@ -260,7 +261,7 @@ class PdRecursive(Diversity):
         return Recursive(self.c, self.l, self.strict)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProtectedValues(Diversity):
     """Criterion that each of some values has a share of at least `percent` percent. must_protect: their labels."""
 
@@ -274,7 +275,7 @@ class ProtectedValues(Diversity):
         return NegativeDisclosure(self.percent, values.touching(self.must_protect))
 
 
-@dataclass(frozen=True)
+@frozen
 class NpdRecursiveByLabel(Diversity):
     """Recursive (c1, l)-diversity, with a don't-care set or without, and protected values with c2 percent (Def. 4.4)."""
 
@@ -296,7 +297,7 @@ class NpdRecursiveByLabel(Diversity):
         return NpdRecursive(recursive, NegativeDisclosure(self.c2, values.touching(self.must_protect)))
 
 
-@dataclass(frozen=True)
+@frozen
 class AdjustedEntropy(Diversity):
     """Adjusted entropy is at least ln l (MKGV07 Def. 4.5). may_disclose: labels of the don't-care values."""
 
@@ -320,7 +321,7 @@ class AdjustedEntropy(Diversity):
 # means of those of its parts, so merging keeps all bounds. Other priors are in `checks.population`.
 
 
-@dataclass(frozen=True)
+@frozen
 class BayesOptimal(Diversity):
     """No belief rises from below rho1 to above rho2, or falls from above 1 - rho1 to below 1 - rho2 (MKGV07 Def. 3.3)."""
 
@@ -342,7 +343,7 @@ class BayesOptimal(Diversity):
         return ShareRange(tuple(lower), tuple(upper))
 
 
-@dataclass(frozen=True)
+@frozen
 class BeliefDifference(Diversity):
     """No value's share in a class differs from its share in the whole table by more than d (MKGV07 Principle 1)."""
 
@@ -356,7 +357,7 @@ class BeliefDifference(Diversity):
         return ShareRange(tuple(lower), tuple(share + self.d for share in values.shares))
 
 
-@dataclass(frozen=True)
+@frozen
 class Alpha(Diversity):
     """Criterion that each of some values has a share of at most alpha. of: their labels.
 
@@ -380,7 +381,7 @@ class Alpha(Diversity):
         return Distinct(1)
 
 
-@dataclass(frozen=True)
+@frozen
 class SumsAtMost(Diversity):
     """Criterion that some sets of values each have at most a share of a class. Reached: the share nearest to its bound,
     in percent.
@@ -474,7 +475,7 @@ class SumsAtMost(Diversity):
         return cases
 
 
-@dataclass(frozen=True)
+@frozen
 class AtMost(Diversity):
     """Several values together have a share of at most so many percent: the certainty of a reader about harm. of: their
     labels.
@@ -501,7 +502,7 @@ class AtMost(Diversity):
         return replace(self, percent=self.percent / rows_per_person)
 
 
-@dataclass(frozen=True)
+@frozen
 class Odds(Diversity):
     """No harmful value, nor all of them together, becomes much likelier than it is among all rows.
 
@@ -556,7 +557,7 @@ class Odds(Diversity):
         return replace(self, rows_per_person=rows_per_person)
 
 
-@dataclass(frozen=True)
+@frozen
 class BetaLikeness(Diversity):
     """Share q of a value in a class exceeds its share p in the whole table by at most beta times p.
 

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from operator import attrgetter
 from typing import Any, NamedTuple
 
 from checks.errors import CriterionError
+from models.frozen import frozen
 
 _NUMBER = re.compile(r"-?[0-9]{1,12}(\.[0-9]{1,30}|/[0-9]{1,12})?")
 """Number in a text, wide enough for all digits of a float. An exponent could ask for more digits than fit in memory."""
@@ -128,7 +128,7 @@ class Number(NamedTuple):
         return f"{self.name} {first} {self.low} {last} {self.high}"
 
 
-@dataclass(frozen=True)
+@frozen
 class Grammar:
     """Form of the text of a criterion after its name: numbers, and clauses in any order."""
 

@@ -7,7 +7,7 @@ concerned.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from math import prod
@@ -22,6 +22,7 @@ from checks.diversity.cuts import ZERO_LOG, RatioBounds
 from checks.finding import Verdict, WorstClass
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.hierarchy import Domain, Mask
@@ -43,7 +44,7 @@ Classes = TypeVar("Classes", ContingencyTable, EquivalenceClasses)
 """Classes of a margin: its nonsensitive cells, with the rows of each, or with those of each sensitive value."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FittingClasses(Generic[Classes]):
     """Cliques in perfect sequence with their classes, and the fitting classes of neighbours.
 
@@ -203,7 +204,7 @@ def paired(starts: IndexArray, group: IndexArray) -> tuple[IndexArray, IndexArra
     return rows, np.arange(len(rows)) + np.repeat(starts[group] + size - np.cumsum(size), size)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SensitiveTree(FittingClasses[EquivalenceClasses]):
     """Cliques that hold a sensitive attribute, joined along their separators.
 
@@ -302,7 +303,7 @@ class SensitiveTree(FittingClasses[EquivalenceClasses]):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ClassSource:
     """Function from a mask to the classes of that margin, cached; it can be pickled.
 
@@ -407,7 +408,7 @@ def _in_chunks(coefficients: FloatArray, worked_out: Callable[[FloatArray], NDAr
 # Outcome of every algorithm: a verdict, and the worst class combination that it judged.
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """Verdict with the worst class combination found.
 

@@ -5,7 +5,7 @@ large.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -19,6 +19,7 @@ from checks.finding import FULL, Budget
 from checks.maxent.maxent_diversity import SMALL_JOIN, decided
 from checks.maxent.sensitive_tree import SensitiveTree, sensitive_tree
 from models.deadline import Deadline
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 
 _MOST_SETS = 30
@@ -27,7 +28,7 @@ _MOST_SETS = 30
 _BUDGET = replace(FULL, branches=1_000_000)
 
 
-@dataclass(frozen=True)
+@frozen
 class Surest:
     """Class (`cell`) in which some values together have their largest share, None if it was not found.
 
@@ -47,7 +48,7 @@ class Surest:
         return reached / self.bound if self.bound else 0.0, reached - self.overall
 
 
-@dataclass(frozen=True)
+@frozen
 class HarmfulValues:
     """Certainty of a reader about the values of one sensitive attribute.
 

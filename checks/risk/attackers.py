@@ -1,7 +1,6 @@
 """Knowledge of attackers about people, and the people whom a disclosed record may be about (LSFB09 section 3)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -9,6 +8,7 @@ from numpy.typing import NDArray
 
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.tables.contingency_table import group, look_up, pack, tally
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
@@ -17,7 +17,7 @@ from models.tables.hierarchy import Domain
 # a node of its attribute's taxonomy. A table, its disclosure and a dictionary consist of such records.
 
 
-@dataclass(frozen=True)
+@frozen
 class RecordSpace:
     """Set of all records over a domain, the paper's X. Equal for equal domains.
 
@@ -69,7 +69,7 @@ class RecordSpace:
         return np.indices((self.heights + 1).tolist()).reshape(len(self), -1).T.astype(np.intp)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Records:
     """Records of a space. nodes: shape (records, attributes), copied in.
 
@@ -180,7 +180,7 @@ DictionaryPart = tuple[IndexArray, tuple[CodeArray, ...], CountArray]
 """Level vector with its distinct entries: nodes by attribute and how often each occurs, shape (cells,) each."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Dictionary:
     """Attacker's dictionary: one entry for each of some people.
 

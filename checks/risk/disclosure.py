@@ -1,7 +1,7 @@
 """Disclosure of records, each value at a level of its own: under rules, or as an objective demands (LSFB09)."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, lru_cache, partial
 
 import numpy as np
@@ -21,12 +21,13 @@ from checks.risk.harm import (
     weighted_mean,
 )
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
+from models.frozen import frozen
 
 # Disclosures (LSFB09 section 7.1): a rule is about original records, and the highest level of several rules counts. So rules
 # commute, and repeating one changes nothing (Proposition 3).
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Disclosure:
     """Disclosure of some records. levels: at least that of each original value, shape (records, attributes)."""
 
@@ -85,7 +86,7 @@ def unwatched(done: int, total: int) -> None:
     """Ignore progress."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DecisionProblem:
     """Records to be disclosed, record i about person i, to attackers with one of some dictionaries.
 
@@ -187,7 +188,7 @@ def losses_by_vector(
     progress(len(vectors), len(vectors))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Optimum:
     """Best disclosure found for each record.
 
@@ -335,7 +336,7 @@ def _least_losses(
     return utilities, best[0].T[number], vector.T[number], vectors
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Frontier:
     """Optimal pairs of mean utility and risk, both rising: shape (points,) each.
 

@@ -1,7 +1,7 @@
 """Harm of disclosed records and releases: their sensitivity, and the expected loss (LSFB09)."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product as product_of
 from math import isfinite
@@ -17,6 +17,7 @@ from checks.risk.attackers import (
     identification_probability,
 )
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy
+from models.frozen import frozen
 from models.tables.contingency_table import match, match_size, pack
 from models.tables.generalized_cells import Taxonomy
 
@@ -26,7 +27,7 @@ from models.tables.generalized_cells import Taxonomy
 # base value to 0 for `*` on the way up the hierarchy; weights of attributes, people and interactions multiply it.
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Weights:
     """Weights of disclosed values: for each term, a set of attributes, its contribution to the sum or the exponent.
 
@@ -108,7 +109,7 @@ class Weights:
         return tuple(np.flatnonzero(np.atleast_2d(self.of_terms).any(axis=0)).tolist())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Linear:
     """Sum of the weights of disclosed values: Phi1, with personal weights Phi2, with interactions Phi3 (eqs. 2-4)."""
 
@@ -119,7 +120,7 @@ class Linear:
         return self.weights.total(records, people)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Multiplicative:
     """Exponential of the sum of weights, Phi4 (eq. 5). A completely suppressed record has sensitivity 1."""
 
@@ -177,7 +178,7 @@ def harmonic_shares(taxonomy: Taxonomy, base: FloatArray | None = None) -> Float
 # its person expected over the guess, p(Z = 1) Phi(y) + p(Z = 0) Psi(y), with 0 times infinity 0, and its mean.
 
 
-@dataclass(frozen=True)
+@frozen
 class Harm:
     """Harm Phi if the attacker finds the person, and Psi if not: by default no harm."""
 
@@ -244,7 +245,7 @@ MAX_LINKS = 20_000_000
 """Most pairs of a disclosed and a public record that are laid out."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Links:
     """Links of an attacker: numbers of disclosed and of public records, and p(z | y): shape (links,) each.
 
@@ -311,7 +312,7 @@ def linkage_losses(
 # record by itself; only for the trade-off is that equivalent to judging the means.
 
 
-@dataclass(frozen=True)
+@frozen
 class Preference:
     """Number to choose by. Raises DisclosureRuleError if it is not finite."""
 
@@ -321,21 +322,21 @@ class Preference:
                 raise DisclosureRuleError(f"a {name} to choose by must be a finite number, not {value}")
 
 
-@dataclass(frozen=True)
+@frozen
 class LeastRisk(Preference):
     """Preference for the least loss with at least a utility (eq. 8); ties go to the most utility, then the most steps."""
 
     utility: float
 
 
-@dataclass(frozen=True)
+@frozen
 class MostUtility(Preference):
     """Preference for the most utility with at most a loss (eq. 7); ties go to the least loss, then the most steps."""
 
     loss: float
 
 
-@dataclass(frozen=True)
+@frozen
 class TradeOff(Preference):
     """Preference for the least loss - price * utility (eq. 9); ties go to the most utility, then the most steps."""
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from marginals.results import plain
 from models.arrays import BoolArray
 from models.deadline import Deadline
 from models.errors import ContradictionError
+from models.frozen import frozen
 from models.intervals.linked_tables import LinkedTables, linked_tables
 from models.intervals.proofs import (
     BlockRunner,
@@ -38,7 +39,7 @@ from models.intervals.proofs import (
 from models.programs.consistent_tables import UNBOUNDED
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class AuditedTables:
     """Facts that tables about the same people tell together.
 
@@ -146,7 +147,7 @@ def _ends(ends: tuple[int, int]) -> tuple[int, int | None]:
     return ends[0], None if ends[1] >= UNBOUNDED else ends[1]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Audit:
     r"""Facts that published tables tell for certain. `spec`: how the tables were read.
 

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from itertools import permutations
 from pathlib import Path
@@ -41,13 +41,14 @@ from marginals.label_sums import BLANK, TOTALS, Hints, LabelReading, is_sum, rea
 from marginals.names import toml_key
 from marginals.tables.intervals import interval, pieces_of
 from marginals.tables.values import Figure, count_in, figure_in
+from models.frozen import frozen
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
 _FROM_ROUNDED = 81  # least number of possible remainders from which counts without one are taken for rounded
 
 
-@dataclass(frozen=True)
+@frozen
 class GuessedSpec:
     """A spec, and why: sentences for each table, marker and attribute. `folder`: where the spec is to lie."""
 
@@ -360,7 +361,7 @@ _SHOWN = "withholds no count"
 _SUPPRESSED = 15  # largest count for a column of nothing but suppressed counts
 
 
-@dataclass(frozen=True)
+@frozen
 class _Column:
     number: int
     name: str

@@ -3,7 +3,7 @@
 import csv
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from fractions import Fraction
 from functools import cached_property
@@ -31,6 +31,7 @@ from marginals.tables.intervals import whole_ends
 from marginals.tables.opening import reading, require
 from marginals.tables.values import NumberFormat, count_in, figure_in
 from marginals.tables.workbook import indents_cells, sheets_of
+from models.frozen import frozen
 from models.intervals.linked_tables import Interval
 from models.programs.consistent_tables import UNBOUNDED
 
@@ -41,7 +42,7 @@ _INDENT = re.compile(r"(?:[\s.\u00b7\u2022>\u2013\u2014-]*(?=[^\W\d])|\s*)")  # 
 _LONG = 60  # characters beyond which a line of one text below a table is a note
 
 
-@dataclass(frozen=True)
+@frozen
 class PublishedFile:
     """A published table: the names of its columns, and rows of as many texts.
 
@@ -258,7 +259,7 @@ class Rounding(Enum):
         return max(rounded - below, 0), rounded + above
 
 
-@dataclass(frozen=True)
+@frozen
 class CellTexts:
     """Meaning of the texts of cells. `base`: of rounding, 1 for exact counts. `noise`: how far counts may be changed."""
 

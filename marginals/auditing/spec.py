@@ -1,7 +1,7 @@
 """Spec `audit.toml`, which says how published tables are read, and the intervals of counts read by it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import product
 from math import inf, prod
@@ -27,6 +27,7 @@ from marginals.messages import suggested
 from marginals.names import number_of
 from marginals.tables.values import count_in
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.intervals.linked_tables import Classification, Interval, IntervalTable, Members, parts
 from models.programs.consistent_tables import UNBOUNDED
 
@@ -34,7 +35,7 @@ REVEALED = "revealed"  # a table prints a count that it withholds
 MOST_UNLISTED = 200_000  # cells that a complete table may leave out
 
 
-@dataclass(frozen=True)
+@frozen
 class AttributeSpec:
     """Meaning of the labels of an attribute.
 
@@ -51,7 +52,7 @@ class AttributeSpec:
         return not label or (label.strip().lower() in TOTALS if self.totals is None else label in self.totals)
 
 
-@dataclass(frozen=True)
+@frozen
 class TableSpec:
     """Reading of a table; `TABLE_KEYS` describe the value of each key.
 
@@ -81,7 +82,7 @@ class TableSpec:
         return tuple(dict.fromkeys((*self.attributes, *filter(None, [self.across]))))
 
 
-@dataclass(frozen=True)
+@frozen
 class NotExamined:
     """A part of a table of which nothing was concluded.
 
@@ -96,7 +97,7 @@ class NotExamined:
     is_doubt: bool = False
 
 
-@dataclass(frozen=True)
+@frozen
 class AuditSpec:
     """Reading of all tables.
 
@@ -236,7 +237,7 @@ def _tuples(lists: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
     return {label: tuple(members) for label, members in lists.items()}
 
 
-@dataclass(frozen=True)
+@frozen
 class PublishedTables:
     """Tables about the same people.
 

@@ -1,7 +1,7 @@
 """Content of a release: its marginals, the people or rows that they count, and the claims on them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
@@ -36,6 +36,7 @@ from marginals.tables.group_names import seemingly_listed
 from marginals.tables.people import RowsPerPerson
 from models.deadline import NEVER, Deadline
 from models.errors import MarginalsError, TimeOverError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, Crossing, is_collapsible
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 INFORMATION_DECIMALS = 6
 
 
-@dataclass(frozen=True)
+@frozen
 class Verification:
     """Findings on some claims; claims that only the publisher can check are attested.
 
@@ -95,7 +96,7 @@ class Verification:
         return "\n".join([*map(str, self.checks), *(f"warning: {warning}" for warning in self.warnings)])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class BundleContent:
     """Content of a bundle.
 

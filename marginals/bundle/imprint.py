@@ -1,16 +1,17 @@
 """Imprint of a release: its title, publisher, date, contact and licence; all of it optional."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, fields
 from typing import Any
 
 from marginals.errors import InputError
 from marginals.messages import LONGEST_WORDS, is_words
+from models.frozen import frozen
 
 TITLE = "Anonymized marginals"  # of a release without one of its own
 
 
-@dataclass(frozen=True)
+@frozen
 class Imprint:
     """Title of a release, and facts about its publisher; empty where they are left out.
 

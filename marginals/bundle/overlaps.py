@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, pairwise, product
 from math import comb, factorial, prod
 from typing import NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from marginals.tables.attribute import MISSING
 from marginals.tables.intervals import Range, interval, numbers_of
 from models.arrays import CountArray, IndexArray
 from models.errors import HierarchyError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import FLOW_LIMIT, largest_flow
 from models.tables.data_cube import DataCube
@@ -56,7 +57,7 @@ def _generalizes_alike(part: Hierarchy, level: int, full: Hierarchy, below: int,
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CountedHierarchy:
     """Hierarchy with the rows of each value of its finest published level, which is that of `*` if none is published."""
 

@@ -11,7 +11,7 @@ import hashlib
 import re
 import secrets
 from base64 import b64decode
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from marginals.arguments import path_of
@@ -19,6 +19,7 @@ from marginals.bundle.content import DESCRIPTOR, MAX_SIGNATURE_BYTES
 from marginals.errors import BundleError, InputError
 from marginals.files import open_regular, refusals, resolved
 from marginals.messages import printable
+from models.frozen import frozen
 
 SIGNATURE = "datapackage.json.minisig"
 
@@ -31,7 +32,7 @@ _HEAD = b"Ed\0\0B2"
 _SIGNED_HASH, _SIGNED_FILE = b"ED", b"Ed"
 
 
-@dataclass(frozen=True)
+@frozen
 class PublicKey:
     """Key that proves whose a signature is: the 56 characters that minisign prints. Raises InputError for others."""
 
@@ -58,7 +59,7 @@ class PublicKey:
         return True
 
 
-@dataclass(frozen=True)
+@frozen
 class SecretKey:
     """Key that signs. `path`: its file. `number`: as its public key has it. `seed`: 32 secret bytes."""
 

@@ -11,7 +11,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import islice
 from math import isfinite
 from pathlib import Path, PurePosixPath
@@ -30,11 +30,12 @@ from marginals.bundle.content import (
 from marginals.bundle.signature import SEAL, SIGNATURE, PublicKey, check_seal, check_signature, signature_parts
 from marginals.errors import BundleError, InputError, system_reason
 from marginals.files import open_regular, resolved
+from models.frozen import frozen
 
 PAGE = "text/html"
 
 
-@dataclass(frozen=True)
+@frozen
 class Descriptor:
     """The file datapackage.json: its bytes, and their JSON. Raises BundleError unless they describe a release."""
 
@@ -198,7 +199,7 @@ def _read(
     return content
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Snapshot:
     """Files of a bundle as they were read.
 
@@ -352,7 +353,7 @@ def _undeclared(folder: Path, declared: Iterable[str]) -> list[str]:
     return sorted(map(str, islice(search(PurePosixPath()), _MOST)))
 
 
-@dataclass(frozen=True)
+@frozen
 class WrittenBundle:
     """A folder, and the bundle that it held when that was read or written. `identity`: of its descriptor."""
 

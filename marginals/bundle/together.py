@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import combinations, product
 from pathlib import Path
@@ -31,6 +31,7 @@ from marginals.tables.attribute import MISSING, Role
 from marginals.tables.intervals import Range, are_names, interval, numbers_of
 from marginals.tables.table import Table
 from models.errors import HierarchyError, MarginalsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.tables.contingency_table import ContingencyTable, equal_cells
@@ -223,7 +224,7 @@ def _in_words(pairs: Sequence[tuple[str, str]]) -> str:
     return first_few([f"{name!r} and {other!r}" for name, other in pairs], 3)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OneTable:
     """Bundles that can be of one table. `together`: their marginals as one bundle; None if they cannot be put together,
     for which `problem` is the reason.
@@ -300,7 +301,7 @@ def _generalized_alike(bundles: Bundles) -> Bundles:
     return [(name, replace(content, collection=of)) for (name, content), of in zip(bundles, collections)]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TablePair:
     """Two tables. `least`: people of a difference, None if no release claims any. `claimed`: the most of any claim."""
 
@@ -429,7 +430,7 @@ def _worst(findings: Sequence[Finding], pair: TablePair) -> Finding:
 # The ladders of a release, for another one: releases with the same levels tell least beyond each other.
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ReleasedLadder:
     """Levels of an attribute from the finest published one on, to be put above the base values of another table."""
 

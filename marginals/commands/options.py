@@ -33,6 +33,7 @@ from marginals.later import pd
 from marginals.messages import printable, wrapped
 from marginals.results import plain
 from marginals.say.sentences import ATTESTED, FAILS, HOLDS, WARNING, Sentence
+from models.frozen import frozen
 
 if TYPE_CHECKING:
     from tqdm import tqdm
@@ -104,7 +105,7 @@ class LineNumber(click.IntRange):
             self.fail(f"{value!r} is not {ONE_LINE}.", param, ctx)
 
 
-@dataclass(frozen=True)
+@frozen
 class Target:
     """Path that a command writes, if any, and whether a file that is there may be replaced."""
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from functools import cached_property
@@ -42,6 +42,7 @@ from marginals.tables.values import (
 )
 from marginals.tables.words import column_words, people_words
 from models.arrays import CountArray
+from models.frozen import frozen
 
 ALWAYS = ("", "?")
 _TIMES_LARGER = 2
@@ -86,7 +87,7 @@ _LONG_CATEGORY = 60  # characters of a text that enough rows share, and of half 
 _LONGEST_CATEGORY = 200
 
 
-@dataclass(frozen=True)
+@frozen
 class Marks:
     """Texts of one column that stand for no value. why: what says so. is_asked: whether that may be wrong."""
 
@@ -98,7 +99,7 @@ class Marks:
 NO_MARKS = Marks()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Facts(ColumnTexts):
     """A column without what is missing. marks: texts that stand for no value in this column alone."""
 

@@ -5,7 +5,6 @@ It quotes no value of the table, but for those that stand for none.
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -43,6 +42,7 @@ from marginals.tables.files import likely_form_of
 from marginals.tables.relations import levels_of_others
 from marginals.tables.values import number_text
 from marginals.tables.words import sections
+from models.frozen import frozen
 
 MOST_OUTCOMES = 2  # taken for outcomes until somebody names them: each is wanted with all others
 _MOST_IMPOSSIBLE_PAIRS = 10
@@ -79,7 +79,7 @@ def _path(source: Path, target: Path) -> str:
     return (path if resolved(folder / path) == resolved(source) else source.absolute()).as_posix()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class InitialConfig:
     """A config as text, to be written to a target, and the guesses that it was made from. asks: for the preset."""
 

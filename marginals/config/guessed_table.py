@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ from marginals.tables.people import (
 from marginals.tables.relations import Values
 from marginals.tables.source import refuse_record
 from models.arrays import BoolArray, IndexArray
+from models.frozen import frozen
 from models.tables.contingency_table import pack
 
 _ROWS_OF_REPEATED_TEXTS = 4
@@ -52,7 +53,7 @@ _MOST_PEOPLE_OF_COUNTS = 2_000_000
 _NO_VALUES = (*ALWAYS, "NA", "N/A", "n/a", "NULL", "NaN", "nan", ".", "-")
 
 
-@dataclass(frozen=True)
+@frozen
 class Choices:
     """Decisions before anything is guessed. wanted: columns of an analysis. outcomes: those studied by the others."""
 
@@ -79,7 +80,7 @@ class Choices:
 NOTHING_CHOSEN = Choices()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DescribedTable:
     """A table of which nothing is guessed but how its cells are written, and which columns number people.
 
@@ -235,7 +236,7 @@ def _of_each(frame: pd.DataFrame, name: str, person: RepeatingKey) -> pd.DataFra
         return frame[[name]]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GuessedTable:
     """A table with a guess on each column. belong: pairs of which one lacks a value where the other says so."""
 

@@ -1,7 +1,7 @@
 """The guesses on all columns of a table together, and the rows that publishing will count."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
@@ -26,6 +26,7 @@ from marginals.tables.relations import MOST_REASONS, structurally_missing
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
 from models.arrays import CodeArray
+from models.frozen import frozen
 
 K = 10  # people who share a cell, where the table has rows enough
 LEAST_CELL = 3
@@ -79,7 +80,7 @@ def _with_missing_values(guessed: GuessedTable) -> GuessedTable:
 # What publishing will count, and what can be demanded of it.
 
 
-@dataclass(frozen=True)
+@frozen
 class CountedTable:
     """The sensitive columns of a table as publishing counts them, of so many people with so many rows each.
 

@@ -1,15 +1,16 @@
 """Presets: demands that fit together, for whoever wants a proof of all tables jointly or more pairs of columns."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from marginals.errors import InputError
 from marginals.publishing.policy import SENSITIVE_MARGINS, Policy
 from marginals.publishing.wanted import PAIRS
 from marginals.tables.people import RowsPerPerson
+from models.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Preset:
     """Demands that fit together: what they give and cost, in words, and the keys of [privacy] and [search] for it."""
 

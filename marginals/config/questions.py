@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from textwrap import wrap
 
 from marginals.config import UNKNOWN
 from marginals.messages import one_line
 from marginals.names import column_name, quoted
 from marginals.tables.attribute import Attribute, Role
+from models.frozen import frozen
 
 _MOST_ASKED = 6  # columns of one question: of more nobody thinks of each
 
@@ -18,7 +18,7 @@ reviewed = false
 """
 
 
-@dataclass(frozen=True)
+@frozen
 class Inquiry:
     """A question about some columns, or all, and the reason for it.
 
@@ -64,7 +64,7 @@ def questions_of(entries: Iterable[tuple[str, str, Role | None]]) -> list[Inquir
     ]
 
 
-@dataclass(frozen=True)
+@frozen
 class Unconfirmed:
     """A guess that stands in a config. why: its reason. question: why it is asked; empty where it is not."""
 

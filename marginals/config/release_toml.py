@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from io import StringIO
 from math import inf
 from pathlib import Path
@@ -50,6 +50,7 @@ from marginals.tables.source import TableSource
 from marginals.tables.spellings import cell_text
 from marginals.tables.table import Rows, Table
 from models.errors import HierarchyError, MarginalsError
+from models.frozen import frozen
 from models.tables.hierarchy import Hierarchy
 
 _SIZE = re.compile(r"([1-9][0-9]{0,17}) ?([MG]B)")
@@ -132,7 +133,7 @@ def _section(content: object, name: str, keys: str = "") -> dict[str, Any]:
     return section(content, name, KEYS[keys or name])
 
 
-@dataclass(frozen=True)
+@frozen
 class RiskSection:
     """The section [risk], its tables not yet read, those of personal weights and of attackers (`linkage`) among them."""
 
@@ -207,7 +208,7 @@ def _population(folder: Path, content: object) -> dict[str, Any] | None:
     return {**demands, "path": folder / content["path"]}
 
 
-@dataclass(frozen=True)
+@frozen
 class Config:
     """A release as configured: how its table is read, what it must satisfy, and who may attack it.
 

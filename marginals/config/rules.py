@@ -5,7 +5,7 @@ Guesses err on the side of publishing less. What they say of a column names no v
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import partial
 from operator import attrgetter
@@ -21,9 +21,10 @@ from marginals.tables.attribute import COUNT, Role, words_in_order
 from marginals.tables.files import ColumnLabels
 from marginals.tables.people import other_numbered
 from marginals.tables.words import column_words, sections
+from models.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Guess:
     """A role, at most one way to generalize, and why, in words that quote no value.
 
@@ -73,7 +74,7 @@ class Guess:
         return {key: list(value) if isinstance(value, tuple) else value for key, value in values.items() if value}
 
 
-@dataclass(frozen=True)
+@frozen
 class Rule:
     """Row of a table of rules, which applies if `when` finds a match in the facts.
 

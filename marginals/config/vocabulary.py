@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
 from marginals.tables.attribute import ColumnTexts, Role, words_in_order
 from marginals.tables.words import sections
+from models.frozen import frozen
 
 _SHORTEST_WITH_AN_END = 5
 
@@ -23,7 +23,7 @@ _MONEY = re.compile(
 _RATINGS = frozenset({"poor", "bad", "fair", "good", "excellent", "very good", "very poor", "very bad"})
 
 
-@dataclass(frozen=True)
+@frozen
 class Topic:
     """Topic of a column, and the word that says so. default: the role of a column of which that is not sure."""
 
@@ -33,7 +33,7 @@ class Topic:
     default: Role = Role.SENSITIVE
 
 
-@dataclass(frozen=True)
+@frozen
 class TopicWords:
     """Topic of the table of words, which explains these keys."""
 

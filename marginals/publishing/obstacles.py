@@ -4,7 +4,6 @@ Values of the table are counted and not named.
 """
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice, product
 from math import isfinite
 from operator import eq
@@ -18,6 +17,7 @@ from marginals.messages import few
 from marginals.names import level_name, margin_in_words, number_of, toml_key
 from marginals.tables.table import Table
 from models.arrays import CountArray
+from models.frozen import frozen
 from models.graphs.junction_tree import maximal_masks
 from models.search.problem import Constraint
 from models.tables.contingency_table import ContingencyTable
@@ -33,7 +33,7 @@ def as_written(margin: Mapping[str, int], domain: Domain) -> str:
     return f"{{ {', '.join(f'{toml_key(name)} = {level}' for name, level in domain.by_names(margin).items())} }}"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Obstacles:
     """Refusals of a policy, with reasons and remedies. allows: the constraint of the search."""
 

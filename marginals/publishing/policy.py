@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -24,6 +24,7 @@ from marginals.publishing.wanted import NO_FURTHER, PAIRS, FurtherWish, Wanted
 from marginals.tables.attribute import MISSING, Harm
 from marginals.tables.table import Table
 from models.errors import ExtensionError, SelectionError
+from models.frozen import frozen
 from models.installed import name_of
 from models.search.doors import GivenObjective, GivenStrategy, objective_of, strategy_of
 from models.search.problem import PenalizedDivergence, additive
@@ -70,7 +71,7 @@ _DEMAND = _rows(LEAST_DEMAND)
 _MARGINS = Key(are(_is_margin), "be a list of margins such as { age = 1, sex = 0 }")
 
 
-@dataclass(frozen=True)
+@frozen
 class Policy(Settings):
     """Demands on a release and settings of the search for it: keys of [privacy], [base] and [search] in docs/config.md.
 

@@ -1,6 +1,6 @@
 """The population of a single table, and demands on a sample of it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ from marginals.tables.attribute import Role
 from marginals.tables.source import TableSource
 from marginals.tables.table import Table
 from models.arrays import CountArray
+from models.frozen import frozen
 from models.tables.contingency_table import ContingencyTable
 
 
@@ -29,7 +30,7 @@ K_MAP = Key(lambda k: k is None or (is_whole(k) and 1 <= k <= MOST_ROWS), "be a 
 SHARES = Key(_are_shares, "be two shares from 0 to 1, the lower first, such as [0.1, 0.5]")
 
 
-@dataclass(frozen=True)
+@frozen
 class Population(Settings):
     """A population, one row a person, and demands on a sample of it.
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Collection as AnyCollection
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from math import inf
 from pathlib import Path
@@ -32,12 +32,13 @@ from marginals.steward import StewardReport
 from marginals.tables.group_names import NamedLevels
 from marginals.tables.table import Table
 from models.deadline import Deadline
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain, Hierarchy, Mask
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Publication:
     """Result of publishing: a release, a report for its steward, and an entry for the ledger.
 

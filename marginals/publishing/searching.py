@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from checks.claims import Question, answer, undecided
@@ -21,6 +21,7 @@ from marginals.recoding.lattice import finest_level, minimal_levels, table_satis
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import DomainMismatchError, TimeOverError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.doors import strategy_of
 from models.search.greedy import without_chance_edges
@@ -128,7 +129,7 @@ def no_progress(task: str, done: int, total: int) -> None:
     """Ignore progress."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Prepared:
     """A table that is ready to be searched. visible: its part that the release shows. series: of a ledger, if any."""
 
@@ -149,7 +150,7 @@ class Prepared:
         return None if self.series is None else self.series.masks
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Search:
     """Result of a search, with its problem and the base tables that it had to contain.
 

@@ -1,7 +1,7 @@
 """Single tables under a policy: the minimal ones, one at chosen levels, and the risks of the table itself."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from marginals.recoding.lattice import LatticeResult, SingleTable, minimal_table
 from marginals.results import plain
 from marginals.tables.table import Table
 from models.arrays import CountArray
+from models.frozen import frozen
 
 
 def anonymize(
@@ -49,7 +50,7 @@ def anonymize(
     return minimal_tables(table.cube, table.quasi_identifiers, requirements, settled, suppression)
 
 
-@dataclass(frozen=True)
+@frozen
 class Assessed:
     """Risks of a single table, and findings on the demands of a policy.
 

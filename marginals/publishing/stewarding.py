@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from marginals.accuracy import ALONE, INDEPENDENT, Comparison, comparison
@@ -13,6 +13,7 @@ from marginals.publishing.searching import Prepared, Search
 from marginals.publishing.wanted import wanted_tables
 from marginals.steward import FurtherTables, StewardReport
 from models.deadline import Deadline
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.inference.marginal_model import MarginalModel
 from models.inference.maximum_entropy import MaximumEntropy
@@ -55,7 +56,7 @@ def steward_report(
     )
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Later:
     """Slow parts of the report, computed on demand; all fields can be pickled."""
 

@@ -3,7 +3,6 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass
 from math import inf
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from marginals.publishing.obstacles import as_written
 from marginals.steward import WantedTable
 from models.deadline import NEVER
 from models.errors import TimeOverError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.problem import Constraint, Refusal, RefusalScope, Stop
 from models.search.wanted import WantedAnalyses, WantedMargin
@@ -31,7 +31,7 @@ PAIRS = "pairs"
 _KEYS = ("attributes", "weight")
 
 
-@dataclass(frozen=True)
+@frozen
 class Wanted(Settings):
     """Attributes that are wanted in one table, and the weight of this wish.
 
@@ -69,7 +69,7 @@ NO_FURTHER = "none"
 """Value of `further_tables`: only tables with a junction tree."""
 
 
-@dataclass(frozen=True)
+@frozen
 class FurtherWish:
     """Wanted further tables: at most so many pairs (None: no limit), or tables of these attributes."""
 

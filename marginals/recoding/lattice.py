@@ -6,7 +6,7 @@ a node fails when its projection does (as Incognito prunes by subsets).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 from math import prod
 
@@ -25,6 +25,7 @@ from marginals.recoding.local_recoding import (
 )
 from marginals.tables.table import Table
 from models.arrays import BoolArray
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.inference.maximum_entropy import MaximumEntropy
 from models.tables.contingency_table import ContingencyTable
@@ -90,7 +91,7 @@ class _SettledNodes:
 Progress = Callable[[int, int], None]  # numbers of settled nodes and of all nodes
 
 
-@dataclass(frozen=True)
+@frozen
 class SingleTable:
     """Generalized table with its measures of utility.
 
@@ -111,7 +112,7 @@ class SingleTable:
     kl_divergence: float
 
 
-@dataclass(frozen=True)
+@frozen
 class LatticeResult:
     """Minimal tables, best KL divergence first. `nodes`: the number of nodes of the lattice."""
 

@@ -4,7 +4,7 @@ SWEEP and the Hilbert mapping publish such tables. Full-domain tables fit in too
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar
@@ -23,6 +23,7 @@ from marginals.tables.attribute import COUNT
 from marginals.tables.table import Table
 from models.arrays import CountArray, IndexArray
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.tables.contingency_table import group, pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Domain
@@ -44,7 +45,7 @@ def requirement_of(table: Table, requirement: Diversity | str | None) -> Diversi
     return criterion.among(everybody.values) if criterion.is_relative else criterion
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LocalRecoding:
     """A table as it can be published. `weights`: an attribute without an entry has weight 1 everywhere."""
 

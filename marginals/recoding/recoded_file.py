@@ -7,7 +7,7 @@ does not tell all of these, so a verdict is undecided unless it is the same for 
 import csv
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain, combinations
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from marginals.arguments import elements_of, path_of, require
 from marginals.errors import InputError
 from marginals.files import bounded_content, reading
 from marginals.tables.attribute import COUNT, Attribute, Role
+from models.frozen import frozen
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 Labels = tuple[str, ...]
@@ -30,7 +31,7 @@ Labels = tuple[str, ...]
 _MOST_BYTES = 1 << 30
 
 
-@dataclass(frozen=True)
+@frozen
 class _PublishedTable:
     """A table as in its file. `name`: for messages. `columns`: without `count`. `cells`: rows by their labels."""
 

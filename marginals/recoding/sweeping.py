@@ -6,7 +6,6 @@ until the whole table and the rows left are diverse. Several sensitive attribute
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import product
@@ -32,6 +31,7 @@ from marginals.recoding.local_recoding import (
 )
 from marginals.tables.table import Table
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.frozen import frozen
 from models.tables.contingency_table import pack
 from models.tables.generalized_cells import GeneralizedCells, Taxonomy
 from models.tables.hierarchy import Hierarchy
@@ -118,7 +118,7 @@ class _SweptRows(NamedTuple):
         return _SweptRows(*(np.concatenate(columns) for columns in zip(self, others)))
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Measure:
     axis: int  # of the sensitive attributes
     taxonomy: Taxonomy

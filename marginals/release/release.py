@@ -1,7 +1,7 @@
 """Releases: published marginals as an analyst sees them, without the data they came from."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -45,6 +45,7 @@ from marginals.published_values import known_attribute, meanings
 from marginals.replaced import Renewed
 from marginals.tables.intervals import numbers_at
 from models.deadline import Deadline
+from models.frozen import frozen
 from models.graphs.basis import Basis
 from models.inference.marginal_model import MarginalModel
 from models.tables.hierarchy import Domain
@@ -106,7 +107,7 @@ def _takes(example: str, **others: Taken) -> Callable[[Function], Function]:
     return takes(example, **{**_TAKEN, **others})
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Release(Renewed):
     """Marginals that are published together, ready to be analysed.
 

@@ -1,7 +1,7 @@
 """Verifying a bundle: whether its files can be trusted, and whether its claims hold on them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from marginals.tables.intervals import misplaced
 from marginals.tables.people import ANY
 from models.deadline import Deadline
 from models.errors import MarginalsError
+from models.frozen import frozen
 from models.tables.hierarchy import MISSING, Domain
 
 _UNSEALED = "the descriptor has no seal, so what it claims may have been changed unnoticed"
@@ -56,7 +57,7 @@ _OTHER_PAGE = "it is a page, and no part of a release, so nobody judged what it 
 _UNCLAIMED = "nothing is claimed of its privacy, so none was checked; --check (in Python claims=) checks some"
 
 
-@dataclass(frozen=True)
+@frozen
 class BadFile:
     """A file of a bundle that cannot be trusted, and why."""
 
@@ -212,7 +213,7 @@ def _rounding(number: float) -> Decimal:
     return resolution if decimals >= INFORMATION_DECIMALS else Decimal(10) ** -decimals / 2 + resolution / 2
 
 
-@dataclass(frozen=True)
+@frozen
 class _Asked:
     """Claims to check instead of those of the bundles, if any."""
 

@@ -1,7 +1,7 @@
 """Disclosure risk of a table, and of releases: the harm that attackers with some dictionary could do to people (LSFB09)."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import repeat
 from math import prod
@@ -54,10 +54,11 @@ from marginals.tables.distinct_rows import reals
 from marginals.tables.table import Rows
 from marginals.tables.values import BLANKS
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
+from models.frozen import frozen
 from models.tables.generalized_cells import Taxonomy
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DictionaryRisk:
     """Risk of disclosing a table to attackers with one dictionary: means over its records, and numbers of records.
 
@@ -81,7 +82,7 @@ class DictionaryRisk:
     counts: CountArray = field(repr=False)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class TableRisk:
     """Risk of disclosing a table to attackers with some dictionaries (LSFB09 Definitions 3 and 4).
 
@@ -112,7 +113,7 @@ class TableRisk:
 ALL_OTHERS = "*"  # values without a weight of their own
 
 
-@dataclass(frozen=True)
+@frozen
 class HarmModel:
     """The harm to a person who is identified, and to one who is missed (`missed`).
 
@@ -218,7 +219,7 @@ def _numbers(table: PeopleTable, column: str) -> FloatArray:
 MAX_VECTORS = 10_000  # combinations of levels of a frontier; each is tried on every record
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class RiskAssessment:
     """A table as it is disclosed, and the attackers that it is disclosed to.
 

@@ -4,7 +4,7 @@ They look a disclosed record up in their dictionary, or first link it with publi
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,11 +21,12 @@ from marginals.tables.source import TableSource
 from marginals.tables.table import Rows
 from marginals.tables.values import NumberFormat, base_text
 from models.arrays import IndexArray
+from models.frozen import frozen
 from models.tables.generalized_cells import Taxonomy
 from models.tables.hierarchy import SUPPRESSED, Domain, Hierarchy
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PeopleTable:
     """A named table with one row a person. identifier: its column that names people. missing: texts for no value.
 
@@ -114,7 +115,7 @@ def _nodes(taxonomy: Taxonomy, labels: Sequence[str], decimal: str) -> IndexArra
     return np.array([node_of.get(label, -1) for label in spelled], dtype=np.intp)
 
 
-@dataclass(frozen=True)
+@frozen
 class Linkage:
     """Public records that attackers link with disclosed ones. columns: those of its columns that enlarge the records."""
 
@@ -149,7 +150,7 @@ class Linkage:
         return replace(links, right=self.public.rows_about(people)[links.disclosed] == links.public)
 
 
-@dataclass(frozen=True)
+@frozen
 class Attackers:
     """Attackers who hold one of some dictionaries, with the probabilities `prior`."""
 

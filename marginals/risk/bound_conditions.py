@@ -7,7 +7,6 @@ greater. So != and not in hold for it, as does the negation of the rest.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -38,6 +37,7 @@ from marginals.tables.intervals import Range
 from marginals.tables.table import Rows
 from marginals.tables.values import POINT, NumberFormat
 from models.arrays import BoolArray, FloatArray, IndexArray
+from models.frozen import frozen
 from models.tables.hierarchy import MISSING, Hierarchy
 
 _NUMBERS, _TEXTS, _NOTHING = "numbers", "texts", "nothing"  # a column of nothing fits everything
@@ -60,7 +60,7 @@ def rows_that_meet(rows: Rows, condition: Where) -> BoolArray:
     return _BoundCondition(condition, columns, rows).holds(formula)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Values:
     """A column. codes: of each row the position in its texts, -1 for a missing value. decimal: before a fraction."""
 
@@ -94,7 +94,7 @@ class _Values:
         return hierarchy, np.append(hierarchy.codes(labels, 0), -1)[self.codes]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _BoundCondition:
     condition: Where
     columns: Mapping[str, _Values]

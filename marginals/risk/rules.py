@@ -7,7 +7,7 @@ given in any order.
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -22,11 +22,12 @@ from marginals.later import pd
 from marginals.risk.bound_conditions import rows_that_meet
 from marginals.tables.table import Rows
 from models.arrays import BoolArray
+from models.frozen import frozen
 
 Condition: TypeAlias = "Where | Sequence[bool] | pd.Series[Any] | BoolArray | None"  # None: all rows
 
 
-@dataclass(frozen=True)
+@frozen
 class DisclosureRule:
     """Rule as data. level: None hides the attribute. condition: None is about all rows.
 
@@ -39,7 +40,7 @@ class DisclosureRule:
     condition: Condition = None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DisclosedTable:
     """A table and what is disclosed of it."""
 

@@ -2,9 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
+
+from models.frozen import frozen
 
 HOLDS, FAILS, UNDECIDED, ATTESTED, WARNING = "holds", "fails", "undecided", "attested", "warning"
 NOTHING_FOUND, NOT_EXAMINED, LOOK = "nothing found", "not examined", "look"
@@ -42,7 +43,7 @@ class Sentence(NamedTuple):
         return (self.term, *self.detail) if self.term else self.detail
 
 
-@dataclass(frozen=True)
+@frozen
 class ReadersConclude:
     """The sentences on what the same readers conclude."""
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import field, fields, is_dataclass, replace
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -31,6 +31,7 @@ from marginals.tables.values import (
 )
 from models.arrays import CountArray
 from models.errors import HierarchyError
+from models.frozen import frozen
 from models.tables import hierarchy as hierarchies
 from models.tables.hierarchy import MAX_LEVELS, SUPPRESSED, Domain, Hierarchy, check_lengths, check_widths
 
@@ -58,7 +59,7 @@ class Role(Enum):
         return self in (Role.QUASI_IDENTIFIER, Role.SENSITIVE)
 
 
-@dataclass(frozen=True)
+@frozen
 class Harm:
     """Values that harm nobody, and the largest percentage of any class with a label; `*` is all harmful ones together."""
 
@@ -85,7 +86,7 @@ def _pass(check: Callable[[Any], None], values: object) -> bool:
     return True
 
 
-@dataclass(frozen=True)
+@frozen
 class Attribute(Settings):
     """A role, and at most one source of generalizations; with none, a value is published or suppressed.
 
@@ -417,7 +418,7 @@ def in_known_order(hierarchy: Hierarchy) -> Hierarchy:
     return hierarchy if ordered is None else hierarchy.ordered_by(ordered)
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnTexts:
     """Distinct values of a column as text, the rows of each, the rows without a value, and the decimal sign."""
 
@@ -467,7 +468,7 @@ def words_in_order(name: str) -> list[str]:
     return re.findall(r"[a-z]+", without_accents(re.sub(r"([a-z])([A-Z])", r"\1 \2", name)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Codebook:
     """Description of some attributes, and the meaning of some of their values, by label."""
 

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ from marginals.errors import InputError
 from marginals.tables.layout import LOOKED_AT, ONE_LINE, Header, Layout, Lines, footnote, is_header, likely_header
 from marginals.tables.opening import decompressed, reading
 from marginals.tables.values import number_in
+from models.frozen import frozen
 
 SEPARATORS = (",", ";", "\t", "|")
 
@@ -53,7 +54,7 @@ def is_encoding(name: object) -> bool:
     return isinstance(name, str) and keeps_signs and not re.search("utf-7|idna|punycode|escape", codec)
 
 
-@dataclass(frozen=True)
+@frozen
 class FileForm:
     """Form of files, by keys of the section [data] of a config. Raises InputError for a header that is no line."""
 

@@ -5,7 +5,6 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import MAXYEAR, MINYEAR, datetime
 from itertools import chain
 from math import inf
@@ -19,6 +18,7 @@ from marginals.later import pa, pd
 from marginals.tables.spellings import BLANKS, cell_text
 from marginals.tables.values import NumberFormat, missing_among
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
+from models.frozen import frozen
 from models.tables.contingency_table import pack, tally
 
 Values = Sequence[str | None]  # None stands for nothing; two values may have one text
@@ -69,7 +69,7 @@ def _texts(values: Any, where: str, *kinds: type) -> Values:
     return texts
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DistinctRows:
     """Rows of some columns, none twice, with counts. values: texts of each column. codes: places in these texts.
 
@@ -212,7 +212,7 @@ def _is_blank(column: "pd.Series[Any]") -> BoolArray:
     return blank
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PandasFrame(InOrder):
     """DataFrame of pandas, by its name in messages."""
 

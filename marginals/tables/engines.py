@@ -3,7 +3,6 @@
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from marginals.later import pa, pq
 from marginals.tables.distinct_rows import InOrder, Recoding, Values, numbers_of
 from marginals.tables.opening import engine_refusals
 from models.arrays import CodeArray, CountArray, smallest_code_dtype
+from models.frozen import frozen
 
 if TYPE_CHECKING:
     import duckdb
@@ -50,7 +50,7 @@ def _connection(memory: int) -> "duckdb.DuckDBPyConnection":
     return connection
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CodedRows:
     """Rows as codes of their values, which DuckDB counts. A count that needs too much memory is done in parts.
 

@@ -5,7 +5,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
@@ -38,6 +38,7 @@ from marginals.tables.distinct_rows import (
 from marginals.tables.layout import LOOKED_AT, Header, Layout, footnote
 from marginals.tables.opening import PARQUET, found_files, reading, require
 from marginals.tables.workbook import AS_CSV, sheets_of
+from models.frozen import frozen
 
 STATISTICS = (".sav", ".zsav", ".dta", ".sas7bdat")  # of SPSS, Stata and SAS
 SPREADSHEETS = (".xlsx", ".xlsm")
@@ -45,7 +46,7 @@ SPREADSHEETS = (".xlsx", ".xlsm")
 _OTHER_SPREADSHEETS = (".xls", ".xlsb", ".ods", ".numbers")
 
 
-@dataclass(frozen=True)
+@frozen
 class ColumnLabels:
     """Words of a file about a column and about its values, by their texts; some may occur in no row."""
 
@@ -62,7 +63,7 @@ def column_labels(path: Path) -> dict[str, ColumnLabels]:
     return {column: ColumnLabels(text, _value_labels(about, column)) for column, text in texts.items()}
 
 
-@dataclass(frozen=True)
+@frozen
 class Files(InOrder, ABC):
     """Files of one table. Columns may stand in another order in each."""
 
@@ -123,7 +124,7 @@ def frame_of(files: Files) -> "pd.DataFrame":
     return pd.concat([frame[columns] for path in files.paths for frame in files.frames(path)], ignore_index=True)
 
 
-@dataclass(frozen=True)
+@frozen
 class ProgramFile(Files):
     """File of a statistics program, or a spreadsheet with one sheet of rows whose first row names the columns."""
 
@@ -257,7 +258,7 @@ def files_of(path: Path, form: FileForm = PLAIN) -> Files:
     return files
 
 
-@dataclass(frozen=True)
+@frozen
 class CsvFiles(Files):
     """CSV files with headers; all values are texts. Reading is by pandas, in chunks."""
 
@@ -301,7 +302,7 @@ class CsvFiles(Files):
             yield without_blank_rows(chunk)
 
 
-@dataclass(frozen=True)
+@frozen
 class ParquetFiles(Files):
     """Parquet files; the schema of every one is looked at. Reading is by pyarrow, in batches."""
 

@@ -1,7 +1,6 @@
 """Frames of other libraries, through narwhals: in memory, or elsewhere, whose distinct rows must fit into memory."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from typing import Any
@@ -20,12 +19,13 @@ from marginals.tables.distinct_rows import (
     rows_of,
 )
 from marginals.tables.opening import engine_refusals, require
+from models.frozen import frozen
 
 _EXTRAS = ("duckdb", "polars", "ibis")
 _COUNT = "anonymized marginals: count"
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LazyFrame:
     """Frame of DuckDB, Spark, Ibis or polars whose rows are elsewhere. most: distinct rows that fit into memory."""
 

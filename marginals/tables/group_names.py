@@ -12,7 +12,7 @@ hierarchy, so that levels tell nothing together. A name without members (`other 
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from functools import cached_property, partial
 from itertools import count
@@ -33,6 +33,7 @@ from marginals.tables.scales import (
 )
 from marginals.tables.values import MOST_CONSECUTIVE, is_plain_whole
 from models.arrays import CountArray, IndexArray
+from models.frozen import frozen
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _LISTED = 4  # members
@@ -41,7 +42,7 @@ _LISTED = 4  # members
 Listing = Literal["public", "given", "occurring"]  # everybody knows the values, a hierarchy lists them, or they occur
 
 
-@dataclass(frozen=True)
+@frozen
 class GroupName:
     """Name of a group. values: the members named, in order. others: names without members. has_missing: whether rows
     without a value are in it. occurring: how many values a reader may take to occur, by the name alone.
@@ -61,7 +62,7 @@ class GroupName:
         return f"{named}{' or ' if named else ''}{MISSING}" if self.has_missing else named
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class NamedLevels:
     """Levels with the names that a release gives them.
 
@@ -74,7 +75,7 @@ class NamedLevels:
     occurring: Mapping[str, int]
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GroupNaming:
     """Rules by which groups of the values of an attribute are named.
 
@@ -210,7 +211,7 @@ class GroupNaming:
         return f"other {self.node(members, exactly=False) or self.attribute}"
 
 
-@dataclass(frozen=True)
+@frozen
 class KeptNames:
     """Names that an earlier release of a series gave. Their values may have no rows now, so none is taken to occur."""
 

@@ -9,7 +9,6 @@ answers a range asks `numbers_of`.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from itertools import pairwise
@@ -22,6 +21,7 @@ import numpy as np
 from marginals.errors import InputError
 from marginals.tables.values import PLAIN, POINT, has_digit, number_in
 from models.arrays import BoolArray, FloatArray
+from models.frozen import frozen
 from models.tables.hierarchy import MISSING, SUPPRESSED, Hierarchy
 
 _INFINITY = Decimal("Infinity")
@@ -379,7 +379,7 @@ def _outside(hierarchy: Hierarchy, read: list[list[Range | None]]) -> Iterator[t
                 yield base, level, code
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LabelNumbers:
     """Numbers that the rows of each base value may have. low, high: infinite without an end. Shape (size(0),) each.
 

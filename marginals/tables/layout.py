@@ -3,12 +3,12 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from marginals.errors import InputError
 from marginals.keys import is_whole
 from marginals.tables.values import looks_like_a_date, number_in
+from models.frozen import frozen
 
 Header = int | None  # line of the names, from 1; None if it has to be the first
 ONE_LINE = "a line, from 1, such as 3; join the names of several lines in the file"
@@ -22,7 +22,7 @@ def is_header(value: object) -> bool:
     return value is None or (is_whole(value) and cast("int", value) >= 1)
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Names of the columns, one for each field of a row, and the number of rows before those of the table.
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from math import inf
 from string import ascii_lowercase, ascii_uppercase, digits
@@ -27,6 +27,7 @@ from marginals.tables.spellings import cell_text, folded
 from marginals.tables.values import POINT
 from marginals.tables.words import people_words
 from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
+from models.frozen import frozen
 from models.tables.contingency_table import pack
 
 _NO_PEOPLE = ("others", "strata_and_units", "sampling")  # things that may be numbered, too
@@ -42,7 +43,7 @@ def columns_of(person: str | Sequence[str] | None) -> tuple[str, ...]:
     return () if person is None else (person,) if isinstance(person, str) else tuple(person)
 
 
-@dataclass(frozen=True)
+@frozen
 class RepeatingKey:
     """Columns that look like a key and repeat. values: different ones. rows: those with one. sign: other evidence."""
 
@@ -145,7 +146,7 @@ MOST_ROWS_OF_A_PERSON = 1_000_000
 RowsPerPerson = int | Literal["any"] | None  # most rows of one person; None if nobody has declared it
 
 
-@dataclass(frozen=True)
+@frozen
 class Unit:
     """Unit that the claims of a release count, by three keys of the section [data].
 

@@ -1,7 +1,6 @@
 """Relations between columns: guesses rest on those of nearly all rows, refusals of promises on those of all rows."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from math import log
 
 import numpy as np
@@ -11,6 +10,7 @@ from marginals.later import pd
 from marginals.tables.distinct_rows import factorized
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CountArray, IndexArray
+from models.frozen import frozen
 from models.search.selection import p_value
 
 Numbers = npt.NDArray[np.float64]
@@ -29,7 +29,7 @@ _BY_CHANCE = 3e-7
 MOST_REASONS = 12
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Values:
     """The values of a column in some rows.
 
@@ -64,7 +64,7 @@ class Values:
         return result
 
 
-@dataclass(frozen=True)
+@frozen
 class Copy:
     """A column that gives another one away: it tells the other (`tells`), or follows from it."""
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Context, Decimal
 from itertools import pairwise
 from typing import Any, TypeAlias
@@ -21,6 +20,7 @@ from marginals.tables.values import (
     number_text,
 )
 from models.arrays import IndexArray
+from models.frozen import frozen
 
 _WHOLE = re.compile(r"(0|-?[1-9][0-9]*)(?:\.0+)?")
 _BAND = re.compile(r"(-?[0-9]+)-(-?[0-9]+)")
@@ -28,7 +28,7 @@ _EXACT = Context(prec=200)
 _FAR = 3  # ratio of the whole numbers in the range to the values
 
 
-@dataclass(frozen=True)
+@frozen
 class Wording:
     """Names of stretches: one with both ends, those below a value, and those from a value on."""
 
@@ -42,7 +42,7 @@ DECIMALS = Wording("{}-<{}", "under {}", "{} and over")
 DATES = Wording("{} to {}", "before {}", "{} and later")
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Scale:
     """Values in their order. `order`: their codes, lowest first. `ends`: the lower and upper end of each.
 

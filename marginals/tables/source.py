@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
@@ -81,6 +81,7 @@ from marginals.tables.values import (
 )
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
 from models.errors import HierarchyError
+from models.frozen import frozen
 from models.tables.contingency_table import ContingencyTable
 from models.tables.fitted_levels import FittedLadder
 from models.tables.hierarchy import Domain, Hierarchy
@@ -89,7 +90,7 @@ Ladder = Callable[[Hierarchy], Hierarchy]  # puts levels of another release abov
 Rules: TypeAlias = GroupNaming | KeptNames | None  # for the names of a column's groups; None without fitted levels
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Reading:
     """Opened source, with the meaning of each column that is used.
 
@@ -406,7 +407,7 @@ _BYTES_OF_CELL = 128  # of a distinct row while it is counted: codes, key, count
 _TEXTS_OF_PEOPLE = 4  # ratio of that memory with persons to without, since most have a text of their own
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@frozen(eq=False, kw_only=True)
 class TableSource:
     """Table that can be read: its rows, its columns, and the way to read them.
 

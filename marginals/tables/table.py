@@ -1,7 +1,7 @@
 """Tables of the publisher: roles, hierarchies, and the count of each combination of values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
@@ -16,6 +16,7 @@ from marginals.tables.group_names import GroupNaming, KeptNames, NamedLevels
 from marginals.tables.people import RepeatingKey, RowsPerPerson, unit_refusal
 from marginals.tables.values import NumberFormat
 from models.arrays import BoolArray, CodeArray, CountArray
+from models.frozen import frozen
 from models.tables.contingency_table import ContingencyTable
 from models.tables.data_cube import DataCube, interactions
 from models.tables.fitted_levels import FittedLadder
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from marginals.tables.engines import CodedRows
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class OutOfCoreCounts:
     """Counts of a table whose rows an engine holds, only as fine as a release can use them.
 
@@ -180,7 +181,7 @@ def is_told(hierarchy: Hierarchy, inside: BoolArray, level: int) -> bool:
     return not (values_at(hierarchy, inside, level) & values_at(hierarchy, ~inside, level)).any()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PartOf:
     """Relation of a table to the one that it is a part of. `where`: the part. `whole`: the other table."""
 
@@ -195,7 +196,7 @@ class NumbersRead(NamedTuple):
     unreadable: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Table:
     """Rows of a table, counted by their base values.
 
@@ -323,7 +324,7 @@ class Table:
         return self.attributes(Role.SENSITIVE)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Rows:
     """Rows of a table one by one, those with a missing value left out.
 

@@ -6,7 +6,7 @@ so that a text is the same number everywhere.
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import date, datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import cache, lru_cache
@@ -14,6 +14,7 @@ from math import isfinite, nan
 from typing import Final, NamedTuple
 
 from models.errors import HierarchyError
+from models.frozen import frozen
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
 _DIGITS = 15  # that eight bytes surely keep of any decimal number (DBL_DIG of C)
@@ -35,7 +36,7 @@ PLAIN = r"[-+]?(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][-+]?[0-9]{1,3})?"  # insi
 _CANONICAL = re.compile(r"0|-?[1-9][0-9]*|-?(0|[1-9][0-9]*)\.[0-9]*[1-9]")  # as `number_text` writes it
 
 
-@dataclass(frozen=True)
+@frozen
 class NumberFormat:
     """Form of the numbers of a column: a property of the whole column, never of one value.
 

@@ -6,7 +6,7 @@ import shutil
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from hashlib import file_digest, sha256
 from pathlib import Path
@@ -24,9 +24,10 @@ from marginals.tables.opening import files_at
 from marginals.window.jobs import SEARCH, Job, JobList
 from marginals.window.project import NOTES, ConfigFile, Project, flat
 from models.errors import MarginalsError
+from models.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Candidate:
     """A config, and what a search with it found.
 

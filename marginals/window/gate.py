@@ -7,11 +7,13 @@ below a place that nobody can guess, and the cookie is sent to addresses below i
 import hmac
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from hashlib import sha256
 from typing import Any
 
 from werkzeug.wrappers import Request, Response
+
+from models.frozen import frozen
 
 LARGEST_FORM = 4 << 20  # bytes: four times the text of a config, whose escaped characters take three
 
@@ -31,7 +33,7 @@ REPORT_POLICY = (
 _NOBODY = "The window belongs to whoever opened it. Use the address that marginals open printed."
 
 
-@dataclass(frozen=True)
+@frozen
 class Gate:
     """Secrets of a window: the token of its first address, and the random place where all addresses begin."""
 

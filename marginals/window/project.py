@@ -5,7 +5,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from marginals.publishing.policy import NO_DIVERSITY
 from marginals.tables.attribute import Role
 from marginals.tables.opening import files_at
 from models.errors import MarginalsError
+from models.frozen import frozen
 
 CONFIG = "release.toml"
 
@@ -29,7 +29,7 @@ NOTES = ".marginals-window"  # the lock of a window, and what its searches found
 _WORDS = frozenset({"description", "values", "missing", "harmless", "at_most"})  # words, never files
 
 
-@dataclass(frozen=True)
+@frozen
 class Project:
     """A folder with a config, with a table that has none yet, or with a release alone.
 

@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -29,13 +29,14 @@ from marginals.window.jobs import SEARCH, JobList
 from marginals.window.project import Change, ConfigFile, OlderVersionError, Project, changed_since, releases_in
 from marginals.window.rendering import Form, rendered
 from models.errors import MarginalsError
+from models.frozen import frozen
 
 Value = TypeVar("Value")
 
 WAIT = 0.15  # seconds for counts, before a page is shown without them
 
 
-@dataclass(frozen=True)
+@frozen
 class CountingResult(Generic[Value]):
     """A result, if there is one. current: of the present config; else of an older one. problem: why there is none."""
 

@@ -20,7 +20,6 @@ can have larger groups, such as the three attributes of three pairs.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 from typing import Any
@@ -28,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from models.arrays import CodeArray, IndexArray
+from models.frozen import frozen
 from models.tables.hierarchy import Hierarchy, Margin
 
 NOT_ASKED = -1
@@ -50,7 +50,7 @@ class BasisKind(StrEnum):
         return repr(self.value)
 
 
-@dataclass(frozen=True)
+@frozen
 class Distinction:
     """Coarsest level whose values each lie in one group of an answer, and coarsest level that separates two groups.
 
@@ -106,7 +106,7 @@ def _has_equal_shares(groups: IndexArray, codes: CodeArray) -> bool:
     )
 
 
-@dataclass(frozen=True)
+@frozen
 class Basis:
     """Published margins or assumptions that an answer rests on.
 

@@ -6,13 +6,14 @@ from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
 
+from models.frozen import frozen
 from models.tables.hierarchy import Domain, InducedAttribute, Mask, vertices_of
 
 if TYPE_CHECKING:
     import networkx as nx
 
 
-@dataclass(frozen=True)
+@frozen
 class InteractionGraph:
     """Undirected graph on the induced attributes of a domain (KG06 6.1).
 

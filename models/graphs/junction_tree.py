@@ -8,7 +8,6 @@ Jensen and Jensen 1994).
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,7 @@ import numpy as np
 
 from models.arrays import FloatArray, read_only_copy
 from models.errors import DomainMismatchError, NotDecomposableError
+from models.frozen import frozen
 from models.graphs.interaction_graph import InteractionGraph, elimination_cliques
 from models.tables.contingency_table import Cells, ContingencyTable
 from models.tables.data_cube import DataCube
@@ -54,7 +54,7 @@ def _spanning_tree(cliques: Sequence[Mask]) -> tuple[list[int], list[int]]:
     return order, [parents[chosen] for chosen in order]
 
 
-@dataclass(frozen=True)
+@frozen
 class JunctionTree:
     """Maximal cliques in perfect sequence, each with its parent and the separator between them.
 
@@ -218,7 +218,7 @@ def is_collapsible(part: Sequence[Mask], margins: Iterable[Mask]) -> bool:
 # given their separator, and these independences make up the factorization.
 
 
-@dataclass(frozen=True)
+@frozen
 class Independence:
     """Disjoint sets of induced attributes, two or more, ordered by first vertex, mutually independent given `condition`."""
 
@@ -238,7 +238,7 @@ def independences(tree: JunctionTree) -> tuple[Independence, ...]:
     return tuple(statements)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Support:
     """Possible cells of a margin, distinct and ascending, with the number of base cells that each stands for.
 
@@ -269,7 +269,7 @@ class Crossing(NamedTuple):
     other: Margin
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Collection:
     """Generating class of margins over a cube that can count them, without empty margins and repeats.
 

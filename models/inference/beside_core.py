@@ -4,11 +4,12 @@ Tables of pairs without a junction tree have a maximum-entropy distribution with
 attributes together, which are too many to be laid out. So an answer starts from the core's margin over its attributes,
 and is fitted to the published tables within them (Deming and Stephan 1940). It has these counts exactly, and departs
 from the core as little as they allow (Csiszar 1975). Answers about different attributes need not be margins of one
+from models.frozen import frozen
 distribution (design 4.18).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, reduce
 from operator import or_
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ import numpy as np
 from models.arrays import CodeArray, FloatArray, read_only, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.inference.calibrated_tree import drawn_leaves, spread
 from models.inference.frechet_bounds import Box
@@ -73,7 +75,7 @@ def fit_to_tables(
     fit(weights, [target for group in groups.values() for target in group], sweeps, enough, deadline=deadline)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ModelBesideCore(MarginalModel):
     """Expected counts, bounds and samples from a core and further tables beside it.
 

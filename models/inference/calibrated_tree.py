@@ -5,7 +5,6 @@ fitting. Margins, boxes, bounds and samples touch only the cliques between their
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
 from operator import and_
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from models.arrays import BoolArray, CodeArray, FloatArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import Cells, group, pack, shared_keys
 from models.tables.hierarchy import Domain, Mask, vertices_of
@@ -62,7 +62,7 @@ class Groups(NamedTuple):
     number: int
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Link:
     """Two neighbouring cliques, child and parent, and the separator cells between them.
 
@@ -79,7 +79,7 @@ class Link:
         return len(self.rows[0])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CalibratedTree:
     """Expected counts over the cliques of a junction tree; parts that are not connected share an empty separator.
 

@@ -8,7 +8,6 @@ distribution, their limit, replaces them.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -22,10 +21,11 @@ import numpy as np
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError
+from models.frozen import frozen
 from models.programs.fitting import Sums, Target, fit
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SummedTable:
     """Counts of unions of classes by unions of values.
 
@@ -52,7 +52,7 @@ class SummedTable:
         return self.target[0].of(cells)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ClassSums:
     """Classes with their positive numbers of rows, shape (classes,), and tables of the same values about them."""
 
@@ -103,7 +103,7 @@ _FLOATING = Context(prec=50, Emax=MAX_EMAX, Emin=MIN_EMIN)
 """Decimal context for numbers of arrangements; each of a million operations rounds the last of its digits."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class CountedShares:
     """Mean share of each value in each class over all arrangements, all equally likely.
 

@@ -2,6 +2,7 @@
 
 The first bounds come from known parts: n(a and b) is at least n(a) + n(b) - N, and so on part by part. The second come
 from junction trees. At a separator s the two sides have the counts n(s, a) and n(s, b). At least max(n(s, a) + n(s, b)
+from models.frozen import frozen
 - n(s), 0) and at most min(n(s, a), n(s, b)) rows have both. Summed over s, and carried on from clique to clique, this
 bounds for certain. The bound is sharp if the sides are published counts, because each s may be glued freely. It is
 also sharp if the question fixes every separator on the way (Dobra and Fienberg 2000). A single box is bounded more
@@ -10,7 +11,7 @@ closely by maximum flows, then by programs.
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, cached_property, partial, reduce
 from math import inf
 from operator import or_
@@ -21,6 +22,7 @@ import numpy as np
 from models.arrays import BoolArray, CountArray, FloatArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, decomposable_part, maximal_masks
 from models.inference.calibrated_tree import (
     CalibratedTree,
@@ -60,7 +62,7 @@ _FLOW_CELLS = 1 << 16
 """Most cells of the tables of a flow that has no time budget."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MarginBounds:
     """Certain bounds lower <= count <= upper: whole numbers, one axis per attribute.
 
@@ -72,7 +74,7 @@ class MarginBounds:
     sharp: bool
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FrechetBounds:
     """Certain bounds of counts from the marginals of a collection.
 
@@ -155,7 +157,7 @@ _possible, _certain = partial(np.less, 0), partial(np.equal, 1)
 """Tests on a value's share inside: whether it may lie inside, and whether all of it does."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Box:
     """Rows whose base values lie in given sets, or shares of them; attributes with all their values are left out.
 

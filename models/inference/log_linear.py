@@ -2,7 +2,6 @@
 estimate.
 """
 
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import or_
@@ -10,6 +9,7 @@ from operator import or_
 import numpy as np
 
 from models.arrays import CountArray
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
@@ -23,7 +23,7 @@ from models.tables.hierarchy import Mask
 # rows there (Edwards, Introduction to Graphical Modelling, 2nd edition, 2.4). Else the model is fitted.
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class EdgeTest:
     """Loss of a model without an edge.
 

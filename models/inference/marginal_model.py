@@ -1,7 +1,7 @@
 """The model of a collection: its maximum-entropy distribution, decomposable or not, and certain bounds."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, reduce
 from math import inf, log, prod
 from operator import or_
@@ -12,6 +12,7 @@ import numpy as np
 from models.arrays import BoolArray, CodeArray, FloatArray, x_log_x
 from models.deadline import NEVER, Deadline
 from models.errors import NotFittedError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed, independences
 from models.inference.calibrated_tree import CalibratedTree, spread, views
 from models.inference.frechet_bounds import Box, FrechetBounds
@@ -38,7 +39,7 @@ _LOOKED_UP = 1 << 14
 """Most cells of a margin that is laid out to answer for a box."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MarginalModel:
     """Expected counts, bounds and samples that follow from published marginals; slow results are computed once.
 
@@ -298,7 +299,7 @@ class MarginalModel:
         return counts.transpose([margin_order.index(a) for a in margin])
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class DrawnTable(MarginalModel):
     """A whole table with every published count, which answers as the model does, by its own rows.
 

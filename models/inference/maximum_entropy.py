@@ -7,20 +7,20 @@ Only the sparse clique tables are laid out, never the joint distribution.
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from math import fsum, log
 
 import numpy as np
 
 from models.arrays import CodeArray, FloatArray
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree
 from models.tables.contingency_table import Cells
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Domain
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class MaximumEntropy:
     """Maximum-entropy distribution of a decomposable collection, in closed form.
 

@@ -13,13 +13,13 @@ tables is measured (`benchmarks/plausible_coverage.py`).
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, product
 
 import numpy as np
 
 from models.arrays import BoolArray, CodeArray, FloatArray, smallest_code_dtype
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.tables.contingency_table import Cells, ContingencyTable, pack
 from models.tables.hierarchy import Domain, Mask
@@ -51,7 +51,7 @@ _Edge = tuple[Mask, tuple[str, ...], tuple[str, ...]]
 """
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PlausibleTables:
     """Random tables at the finest published levels with every count of a decomposable collection.
 

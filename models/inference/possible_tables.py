@@ -16,7 +16,6 @@ same table on every platform.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import cached_property
 from hashlib import blake2b
@@ -28,6 +27,7 @@ from numpy.typing import NDArray
 from models.arrays import BoolArray, CodeArray, IndexArray, begins_of, grouped, smallest_code_dtype
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree, Support, decomposable_part, maximal_masks
 from models.tables.contingency_table import ContingencyTable, equal_cells
 from models.tables.data_cube import DataCube
@@ -96,7 +96,7 @@ def _weights(temperature: Decimal, most: int, ones: int) -> Bits:
     return np.array(positive + [0] * (most + 1 - len(positive)), dtype=np.uint64)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Margin:
     """Margin with numbered cells.
 
@@ -116,7 +116,7 @@ class _Margin:
         return numbers
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class _Counts:
     """Published counts by numbered cells.
 

@@ -6,7 +6,7 @@ A count that two tables show, or add up to, is one unknown. Joint tables are tab
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, reduce
 from itertools import chain, combinations, product
 from math import prod
@@ -17,6 +17,7 @@ import numpy as np
 
 from models.arrays import BoolArray, CountArray, IndexArray, read_only_copy
 from models.errors import DomainMismatchError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.interaction_graph import elimination_cliques
 from models.programs.consistent_tables import UNBOUNDED, Equations
 
@@ -41,7 +42,7 @@ _LISTED = 3
 """Values that a name or an error lists one by one."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Classification:
     """Values of an attribute, as all tables together show them.
 
@@ -150,7 +151,7 @@ _MOST = 2**40
 """Upper limit of counts, so that sums and multiples of them are exact."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class IntervalTable:
     """Published table: cells with a range each. Attributes that it does not have are summed over.
 
@@ -194,7 +195,7 @@ class IntervalTable:
         return len(self.lower)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LinkedTables:
     """Unknown counts, their published ranges, and the equations between them.
 

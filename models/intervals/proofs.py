@@ -4,7 +4,6 @@ Every bound is proven in whole numbers, so it holds for certain, sharp or not (`
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate, chain, combinations, groupby, pairwise
@@ -16,6 +15,7 @@ import numpy as np
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import ContradictionError
+from models.frozen import frozen
 from models.intervals.linked_tables import Interval, LinkedTables
 from models.programs.consistent_tables import UNBOUNDED, Equations, Program, propagated, ranges_left, solve
 from models.programs.extremes import MULTIPLE, Effort, Unknowns, narrow, proven_sum, reduced_objective
@@ -33,7 +33,7 @@ _SLACK = 1e-4
 """Amount by which ranges are widened for the program, so that it finds an explanation with few counts."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ProvenBounds:
     """Certain bounds of all counts: lower <= count <= upper in every population that the tables fit; shape (cells,).
 
@@ -157,7 +157,7 @@ def _is_open(block: Unknowns, small: int | None) -> BoolArray:
     return np.asarray(~block.attained & (block.wanted | ~enough))
 
 
-@dataclass(frozen=True)
+@frozen
 class Term:
     """Multiple of a count in an explanation, with the range of the count as published, or as computed before."""
 
@@ -168,7 +168,7 @@ class Term:
     is_published: bool
 
 
-@dataclass(frozen=True)
+@frozen
 class Explanation:
     """Equation of a count with a sum of terms. is_whole: whether these imply the bound, without more or whole numbers."""
 
@@ -225,7 +225,7 @@ def _neighbourhood(linked: LinkedTables, cell: int) -> tuple[IndexArray, Equatio
 # Contradictions of published tables.
 
 
-@dataclass(frozen=True)
+@frozen
 class Disagreement:
     """Count for which two tables, or the total and parts of one table, give different ranges.
 

@@ -13,7 +13,7 @@ follow each other, each used only if the ones before it leave a gap:
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, reduce
 from itertools import combinations
 from operator import or_
@@ -24,6 +24,7 @@ import numpy as np
 from models.arrays import BoolArray, CountArray, IndexArray
 from models.deadline import NEVER, Deadline
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.graphs.junction_tree import maximal_masks
 from models.programs.consistent_tables import ALL_NODES, PossibleCells
 from models.programs.extremes import Effort, narrow, sums_of_cells
@@ -33,7 +34,7 @@ SECONDS = 10.0
 """Default budget of a program."""
 
 
-@dataclass(frozen=True)
+@frozen
 class CountBounds:
     """Certain bounds: lower <= count <= upper.
 
@@ -161,7 +162,7 @@ FLOW_LIMIT = 2**31 - 1
 """Most rows that the program for maximum flows can count."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LinkedTable:
     """Table of a tree, parents before their children.
 

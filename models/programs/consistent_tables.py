@@ -10,7 +10,6 @@ import pickle
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cached_property
 from math import inf
 from threading import TIMEOUT_MAX
@@ -20,6 +19,7 @@ import numpy as np
 
 from models.arrays import BoolArray, CountArray, FloatArray, IndexArray
 from models.errors import ContradictionError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack
 from models.tables.hierarchy import Margin
@@ -57,7 +57,7 @@ def milp_until_killed(*arguments: Any, seconds: float, **settings: Any) -> Any:
     return None
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class PossibleCells:
     """Cells over all published attributes at their finest published levels.
 

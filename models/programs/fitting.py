@@ -5,19 +5,19 @@ Csiszar 1975).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from string import ascii_letters
 
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
 from models.deadline import NEVER, Deadline
+from models.frozen import frozen
 
 _LEAST = 1e-280
 """Added to a divisor that may be 0; too small to change another sum."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Sums:
     """Sums of weights: along some axes first, then of the entries that have the same place.
 

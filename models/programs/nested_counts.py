@@ -9,7 +9,6 @@ numerators) / (n @ denominators) comes from a few such programs (Dinkelbach, On 
 smaller ratio.
 """
 
-from dataclasses import dataclass
 from math import inf
 from typing import NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 
 from models.arrays import CountArray, FloatArray, IndexArray
 from models.errors import ContradictionError
+from models.frozen import frozen
 
 
 class ValueRange(NamedTuple):
@@ -39,7 +39,7 @@ Bounded = tuple[CountArray, CountArray]
 """Certain least and largest count of each group: whole numbers, shape (groups,) each."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class NestedCounts:
     """Bounds of cells and of the groups around them.
 

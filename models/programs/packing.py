@@ -13,7 +13,6 @@ are placed greedily, then a linear program bounds the rest, then an integer prog
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import floor
@@ -21,6 +20,7 @@ from math import floor
 import numpy as np
 
 from models.arrays import FloatArray, IndexArray
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection
 from models.programs.cell_bounds import FLOW_LIMIT, LinkedTable, most_in_chain
 from models.programs.consistent_tables import Program, joined_cells, solve
@@ -42,7 +42,7 @@ _IN_A_CHAIN = 8
 """Most margins that are put in order."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Packing:
     """Cells of some margins that each joint cell falls into.
 

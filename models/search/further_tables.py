@@ -6,7 +6,6 @@ counts of the attributes that they show decide. So their choice tells nothing of
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from itertools import chain, combinations
 from typing import NamedTuple
@@ -15,6 +14,7 @@ import numpy as np
 
 from models.deadline import NEVER, Deadline
 from models.errors import SelectionError, TooManyCellsError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, is_collapsible, maximal_masks
 from models.inference.beside_core import fit_to_tables
 from models.inference.marginal_model import MarginalModel
@@ -53,7 +53,7 @@ class FurtherLimits(NamedTuple):
 NO_LIMITS = FurtherLimits()
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class FurtherTable:
     """Margin. gain: total variation by which it brings the answer about its attributes nearer to the data."""
 

@@ -22,7 +22,7 @@ the bound above.
 """
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, count, pairwise
 from math import inf, prod
 from typing import TypeAlias
@@ -31,6 +31,7 @@ import numpy as np
 
 from models.arrays import FloatArray
 from models.deadline import NEVER, Deadline
+from models.frozen import frozen
 from models.search.problem import PenalizedDivergence, Problem, SearchResult, Stop
 from models.tables.hierarchy import Mask
 
@@ -117,7 +118,7 @@ def _one_step_finer(
                 yield margin
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class LowerBound:
     """Lower bounds on the nats that are still to come, added over blocks.
 

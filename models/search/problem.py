@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Collection as AnyCollection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import inf, log
@@ -13,6 +13,7 @@ import numpy as np
 
 from models.arrays import CountArray
 from models.errors import SelectionError
+from models.frozen import frozen
 from models.graphs.interaction_graph import (
     AddEdge,
     AddVertex,
@@ -46,7 +47,7 @@ class Change(NamedTuple):
     clique: Mask
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Position:
     """Collection during a search: its graph, maximal cliques and KL divergence in nats.
 
@@ -227,7 +228,7 @@ ALL_VERTICES: Mask = -1
 """Mask of all vertices of any domain."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _OfFunction(PruningConstraint):
     function: Constraint
 
@@ -259,7 +260,7 @@ def too_many_attributes(limit: int) -> str:
     return f"a margin of more than {limit} attributes"
 
 
-@dataclass(frozen=True)
+@frozen
 class MarginLimits(PruningConstraint):
     """Limits of each margin, checked before another constraint.
 
@@ -358,7 +359,7 @@ class Objective(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@frozen
 class PenalizedDivergence:
     """Objective: KL divergence plus a price in nats for each free parameter.
 
@@ -377,7 +378,7 @@ class PenalizedDivergence:
         return divergence - self.price * parameters if self.price else divergence
 
 
-@dataclass(frozen=True, repr=False)
+@frozen
 class CliqueScore(PenalizedDivergence):
     """Score of models that is a sum over their cliques less that over their separators (Dawid and Lauritzen 1993).
 
@@ -395,7 +396,7 @@ class CliqueScore(PenalizedDivergence):
         return f"CliqueScore({name_of(self.score)})"
 
 
-@dataclass(frozen=True)
+@frozen
 class BDeu:
     """Logarithm of the marginal likelihood of a clique with Dirichlet probabilities (Dawid and Lauritzen 1993).
 
@@ -466,7 +467,7 @@ def bic(rows: float) -> PenalizedDivergence:
     return PenalizedDivergence(log(max(rows, 1)) / (2 * max(rows, 1)))
 
 
-@dataclass(frozen=True)
+@frozen
 class LikelihoodRatio:
     """Stopping rule: a change must be significant by the likelihood-ratio test (Lauritzen, Graphical Models, 4.3.2).
 
@@ -495,7 +496,7 @@ Stop = Callable[[], bool]
 """Called between two evaluations; True ends the search with the best collection so far."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Problem:
     """Model search: the data, the objective and the allowed collections.
 
@@ -643,7 +644,7 @@ def from_independence(problem: Problem, common: Mask = 0) -> Problem:
     return replace(problem, start=start)
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """Accepted move. before, after: KL divergence in nats.
 
@@ -656,7 +657,7 @@ class Step:
     parameters: float | None = None
 
 
-@dataclass(frozen=True)
+@frozen
 class SearchResult:
     """Best collection that a search found.
 

@@ -5,7 +5,7 @@ The search is that for a release, without a privacy constraint and with every at
 
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial, reduce
 from itertools import combinations
 from numbers import Integral
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from models.deadline import NEVER, Deadline
 from models.errors import NotDecomposableError, NothingAllowedError, SelectionError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree, maximal_masks
 from models.inference.log_linear import adjusted_degrees_of_freedom, estimable_parameters
 from models.inference.marginal_model import MarginalModel
@@ -49,7 +50,7 @@ PARAMETERS: Mapping[str, Parameters] = {"nominal": nominal, "adjusted": occupied
 """Counts of parameters by name: every cell, or the cells that have rows."""
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class SelectedModel:
     """Model of a table's attributes, with the search that found it.
 
@@ -175,7 +176,7 @@ def p_value(deviance: float, degrees_of_freedom: int) -> float:
     return float(chdtrc(degrees_of_freedom, deviance)) if degrees_of_freedom > 0 else 1.0
 
 
-@dataclass(frozen=True)
+@frozen
 class Limits:
     """Requirements on a selected model.
 

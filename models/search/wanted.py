@@ -6,7 +6,6 @@ collapsed. So a distance is cached by that part, and reused for every collection
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import reduce
 from operator import or_
 
@@ -14,13 +13,14 @@ import numpy as np
 
 from models.arrays import FloatArray
 from models.errors import SelectionError
+from models.frozen import frozen
 from models.graphs.junction_tree import Collection, JunctionTree, collapsed
 from models.inference.marginal_model import MarginalModel
 from models.tables.data_cube import DataCube
 from models.tables.hierarchy import Mask
 
 
-@dataclass(frozen=True)
+@frozen
 class WantedMargin:
     """Attributes that an analysis needs together, with the weight of their distance from the data in an objective.
 

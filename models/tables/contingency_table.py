@@ -1,7 +1,6 @@
 """Sparse tables: `Cells` with a number each, and the contingency table, which counts the rows of each cell."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, Self
@@ -23,6 +22,7 @@ from models.arrays import (
     x_log_x,
 )
 from models.errors import ContradictionError, DomainMismatchError, TooManyCellsError
+from models.frozen import frozen
 from models.tables.hierarchy import Domain, Margin, Mask
 
 _MAX_SPACE = 2**62
@@ -131,7 +131,7 @@ def _matches(keys: CodeArray, ordered: CodeArray) -> tuple[IndexArray, IndexArra
     return low, np.searchsorted(ordered, keys, side="right") - low
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class Cells:
     """Cells of a margin, in any order, with a number each: rows, expected rows or weights.
 
@@ -320,7 +320,7 @@ def entropy(counts: CountArray | FloatArray) -> float:
     return float(np.log(total) - x_log_x(counts).sum() / total)
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class ContingencyTable(Cells):
     """Nonempty cells of a margin with their counts of rows. Arrays are copied in.
 

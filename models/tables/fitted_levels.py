@@ -12,7 +12,6 @@ smallest (by induction: a group merged for a lower threshold holds a value that 
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.arrays import CountArray
+from models.frozen import frozen
 
 Partition = NDArray[np.intp]
 """Number of the group of each value: shape (values,), numbered from 0 by the first value of each group."""
@@ -298,7 +298,7 @@ def thresholds(k: int, rows: int) -> tuple[int, ...]:
     return tuple(sizes)
 
 
-@dataclass(frozen=True)
+@frozen
 class FittedLadder:
     """Record of how levels of an attribute were fitted: the level whose values were merged, and the first threshold.
 

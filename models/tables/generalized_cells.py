@@ -5,7 +5,6 @@ overlap.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
@@ -24,11 +23,12 @@ from models.arrays import (
     x_log_x,
 )
 from models.errors import DomainMismatchError
+from models.frozen import frozen
 from models.tables.contingency_table import Cells, ContingencyTable, group, pack, tally
 from models.tables.hierarchy import Domain, Hierarchy
 
 
-@dataclass(frozen=True)
+@frozen
 class Taxonomy:
     """Values of a hierarchy at all of its levels, as the nodes of one tree (TZ09 section II).
 
@@ -139,7 +139,7 @@ def information(leaf_counts: CountArray, counts: CountArray) -> float:
     return float((counts[:, None] / leaf_counts).sum())
 
 
-@dataclass(frozen=True, eq=False)
+@frozen(eq=False)
 class GeneralizedCells:
     """Nonempty cells over all attributes of a domain, with their counts. Arrays are copied in.
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection as AnyCollection
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import cached_property
@@ -15,6 +15,7 @@ import numpy as np
 
 from models.arrays import CodeArray, CountArray, IndexArray, read_only, smallest_code_dtype
 from models.errors import DomainMismatchError, HierarchyError
+from models.frozen import frozen
 
 SUPPRESSED = "*"
 
@@ -55,7 +56,7 @@ def _check_height(levels: int) -> None:
         raise HierarchyError(f"a hierarchy has at most {MAX_LEVELS:,} levels, not {levels:,}; leave some out")
 
 
-@dataclass(frozen=True)
+@frozen
 class Hierarchy:
     """Totally ordered generalizations of one attribute.
 
@@ -505,7 +506,7 @@ def vertices_of(mask: Mask) -> Iterator[int]:
         mask ^= lowest
 
 
-@dataclass(frozen=True)
+@frozen
 class Domain:
     """Attributes in their order, each with its hierarchy. Raises DomainMismatchError on a repeated attribute.
 
