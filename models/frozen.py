@@ -4,22 +4,11 @@
 time (.12 of .45 seconds of `marginals verify`). These compile `__init__` alone.
 """
 
-from collections.abc import Callable
 from dataclasses import FrozenInstanceError, dataclass, field, fields
 from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
-from typing import Any, TypeVar, dataclass_transform, overload
-
-_Class = TypeVar("_Class", bound=type)
-
-
-@overload
-def frozen(cls: _Class, /) -> _Class: ...
-
-
-@overload
-def frozen(*, eq: bool = ..., kw_only: bool = ...) -> Callable[[_Class], _Class]: ...
+from typing import Any, dataclass_transform
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
