@@ -332,7 +332,8 @@ def _problem(prepared: Prepared, free: Problem, base: tuple[Mask, ...] | None) -
 def _leaving_room(prepared: Prepared, problem: Problem, searching: Deadline) -> Problem:
     """Let the core show no pair more finely than the further table that is best beside tables of single attributes.
 
-    Otherwise the core takes levels that the best table would cross, so that neither it nor a finer one can be published.
+    Otherwise the core may take levels that cross those of the best table, which then cannot be published. What is best is
+    decided by counts of nonsensitive attributes alone.
     """
     policy, limits = prepared.policy, problem.constraint
     if policy.further is None or policy.crossing_levels or not isinstance(limits, MarginLimits):
