@@ -21,14 +21,13 @@ from marginals.arguments import require_names
 from marginals.bundle.content import BundleContent
 from marginals.errors import InputError
 from marginals.publishing.policy import Policy
-from marginals.publishing.searching import Prepared, Progress, Search
+from marginals.publishing.searching import Prepared, Progress, Search, best_further
 from marginals.publishing.wanted import NO_FURTHER
 from marginals.steward import FurtherTables
 from marginals.tables.table import Table
 from models.deadline import Deadline
 from models.errors import TimeOverError, TooManyCellsError
 from models.graphs.junction_tree import Collection
-from models.search.further_tables import FurtherLimits, further_tables
 from models.tables.hierarchy import Mask
 
 _ROUNDS_MORE = 3
@@ -61,25 +60,12 @@ def chosen_tables(prepared: Prepared, search: Search, deadline: Deadline, progre
     of the time is for the choice, the rest for proofs.
     """
     policy, table = prepared.policy, prepared.table
-    wish = policy.further
-    if wish is None:
+    if policy.further is None:
         return None
-    domain = table.domain
     core = Collection.of(table.cube, search.result.cliques)
-    nonsensitive = [name for name in domain.attributes if name not in table.sensitive]
-    pairs = [analysis.attributes for analysis in policy.analyses if len(analysis.attributes) == 2]
-    wanted = wish.wanted or [names for names in pairs if {*names} <= {*nonsensitive}]
-    undisturbed = tuple(group.cliques for group in sensitive_groups(domain, core.masks, table.sensitive))
-    limits = FurtherLimits(
-        len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels, undisturbed=undisturbed
-    )
-
-    def allowed(mask: Mask) -> bool:
-        return search.problem.constraint([mask], 0) is None
-
-    masks = [domain.mask(dict.fromkeys(names, 0)) for names in wanted]
+    undisturbed = tuple(group.cliques for group in sensitive_groups(table.domain, core.masks, table.sensitive))
     show = partial(progress, "further tables")
-    chosen = further_tables(core, nonsensitive, allowed, limits, masks, deadline.share(3), show)
+    chosen = best_further(prepared, core, search.problem.constraint, deadline.share(3), show, undisturbed)
     least = max(policy.least_certain, policy.min_published_cell or 1, policy.least("min_cell") or 1)
     return FurtherTables(chosen, least=least)
 

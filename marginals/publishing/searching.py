@@ -16,7 +16,7 @@ from marginals.errors import InputError, NothingPublishableError
 from marginals.ledger import Continuation
 from marginals.publishing.obstacles import Obstacles, as_written, no_single_table, suppressed, unmet_demands
 from marginals.publishing.policy import CORRECTED, Policy
-from marginals.publishing.wanted import weighed
+from marginals.publishing.wanted import FurtherWish, weighed
 from marginals.recoding.lattice import finest_level, minimal_levels, table_satisfies
 from marginals.tables.table import Table
 from models.deadline import Deadline
@@ -24,9 +24,11 @@ from models.errors import DomainMismatchError, TimeOverError
 from models.frozen import frozen
 from models.graphs.junction_tree import Collection, maximal_masks
 from models.search.doors import strategy_of
+from models.search.further_tables import FurtherLimits, FurtherTable, further_tables
 from models.search.greedy import without_chance_edges
 from models.search.lower_bound import LARGEST_LATTICE, lattice_size, with_bound
 from models.search.problem import (
+    Constraint,
     MarginLimits,
     Problem,
     PruningConstraint,
@@ -228,7 +230,8 @@ def _searched(
     free = Problem(table.cube, constraint, policy.objective_for(table), seed=policy.seed, wanted=wanted)
     base = None if prepared.envelope else base or _demanded_base(prepared, free, deadline, progress)
     searching = deadline.share(2) if is_for_all else searching
-    search = Search(problem := _problem(prepared, free, base), base, _result(prepared, problem, searching, progress))
+    problem = _leaving_room(prepared, _problem(prepared, free, base), searching)
+    search = Search(problem, base, _result(prepared, problem, searching, progress))
     search = replace(search, result=_with_bound(search, begun, searching, is_for_all))
     if not search.result.cliques and search.result.stopped:
         raise NothingPublishableError(
@@ -325,6 +328,41 @@ def _problem(prepared: Prepared, free: Problem, base: tuple[Mask, ...] | None) -
         error = NothingPublishableError(f"{what} cannot be published{together}: {refusal.reason}")
         raise error.about(_BASE if base else "search.must_publish")
     return from_independence(replace(free, required=tuple(required)), prepared.common)
+
+
+def _leaving_room(prepared: Prepared, problem: Problem, searching: Deadline) -> Problem:
+    """Let the core show no pair more finely than the further table that is best beside tables of single attributes.
+
+    Otherwise the core may take levels that cross those of the best table, which then cannot be published. What is best is
+    decided by counts of nonsensitive attributes alone.
+    """
+    policy, limits = prepared.policy, problem.constraint
+    if policy.further is None or policy.crossing_levels or not isinstance(limits, MarginLimits):
+        return problem
+    begun = Collection.of(problem.cube, problem.initial)
+    best = best_further(prepared, begun, limits, searching.share(4), lambda _done, _pairs: None)
+    return replace(problem, constraint=replace(limits, finest=tuple(table.mask for table in best)))
+
+
+def best_further(
+    prepared: Prepared,
+    core: Collection,
+    allows: Constraint,
+    deadline: Deadline,
+    progress: Callable[[int, int], None],
+    undisturbed: tuple[tuple[Mask, ...], ...] = (),
+) -> tuple[FurtherTable, ...]:
+    """The further tables that a policy wants, by their gain over a core; wanted pairs come first."""
+    policy, table = prepared.policy, prepared.table
+    wish = policy.further or FurtherWish()
+    nonsensitive = [name for name in table.domain.attributes if name not in table.sensitive]
+    pairs = [analysis.attributes for analysis in policy.analyses if len(analysis.attributes) == 2]
+    wanted = wish.wanted or [names for names in pairs if {*names} <= {*nonsensitive}]
+    masks = [table.domain.mask(dict.fromkeys(names, 0)) for names in wanted]
+    limits = FurtherLimits(
+        len(wish.wanted) or wish.tables, crossing_levels=policy.crossing_levels, undisturbed=undisturbed
+    )
+    return further_tables(core, nonsensitive, lambda mask: allows([mask], 0) is None, limits, masks, deadline, progress)
 
 
 def _mask(domain: Domain, key: str, margin: Mapping[str, int]) -> Mask:

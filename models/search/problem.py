@@ -269,7 +269,8 @@ class MarginLimits(PruningConstraint):
     margins, one of which must show each published margin; None if anything may be published. common: induced
     attributes that every margin must show. isolated: attributes that no margin shows with others. crossing_levels:
     whether two margins may show two attributes at crossing levels, without a margin as fine in both. A reader who
-    knows impossible combinations can subtract such margins.
+    knows impossible combinations can subtract such margins. finest: margins of some attributes; a margin that shows
+    all of these shows none of them more finely.
     """
 
     domain: Domain
@@ -281,6 +282,7 @@ class MarginLimits(PruningConstraint):
     common: Mask = 0
     isolated: tuple[Mask, ...] = ()
     crossing_levels: bool = True
+    finest: tuple[Mask, ...] = ()
 
     @property
     def jointly_judged(self) -> Mask:
@@ -290,6 +292,12 @@ class MarginLimits(PruningConstraint):
     @cached_property
     def _then(self) -> PruningConstraint:
         return pruning(self.then)
+
+    @cached_property
+    def _finest(self) -> list[tuple[Mask, Mask]]:
+        """Coarsest levels of the attributes of each finest margin, and their levels beyond it."""
+        shown = [[mask for mask in self.domain.attribute_masks if mask & finest] for finest in self.finest]
+        return [(sum(mask & -mask for mask in masks), sum(masks) & ~one) for masks, one in zip(shown, self.finest)]
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """Return the refusal of a clique beyond the limits or of crossing levels, or the other constraint's verdict."""
@@ -325,6 +333,10 @@ class MarginLimits(PruningConstraint):
         for withheld in self.withheld:
             if not withheld & ~clique:
                 return f"a margin that shows {self.domain.margin(withheld)}, which is to be withheld"
+        for coarsest, beyond in self._finest:
+            if clique & beyond and not coarsest & ~clique:
+                names = " and ".join(self.domain.margin(coarsest))
+                return f"a margin that would keep out the best further table of {names}"
         for attribute_mask in self.isolated:
             if clique & attribute_mask and clique & ~attribute_mask:
                 name = next(iter(self.domain.margin(attribute_mask)))

@@ -344,6 +344,17 @@ def test_no_search_shows_two_attributes_at_crossing_levels_unless_it_may(name):
     assert found[True].value < found[False].value
 
 
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_no_search_shows_a_pair_more_finely_than_its_finest_margin(name):
+    """By itself a finest margin changes nothing: the columns may be as fine as before where they stand alone."""
+    quarters = Hierarchy.from_rows([(f"{v}", f"{v // 2 * 2}-", "*") for v in range(4)])
+    domain = Domain.of({"a": quarters, "b": quarters})
+    cube = DataCube([filled(domain, np.array([[90, 24, 3, 1], [24, 30, 9, 3], [3, 9, 20, 14], [1, 3, 14, 40]]))])
+    finest = domain.mask({"a": 1, "b": 0})
+    found = STRATEGIES[name](Problem(cube, MarginLimits(domain, finest=(finest,))), never)
+    assert {*found.cliques} == {finest, domain.mask({"a": 0})}
+
+
 def assert_is_best(problem):
     """The best value of all, proven, by a collection that is allowed and shows what must be kept."""
     values = allowed_values(problem)
