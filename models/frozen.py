@@ -60,7 +60,7 @@ def _frozen(cls: Any, eq: bool, kw_only: bool) -> Any:
         cls.__repr__ = _repr
     if eq and "__eq__" not in own:
         cls.__eq__, cls.__hash__ = _eq, _hash
-        cls._compared = attrgetter("__class__", *(each.name for each in fields(cls) if each.compare))
+        cls.__compared__ = attrgetter("__class__", *(each.name for each in fields(cls) if each.compare))
     return cls
 
 
@@ -82,8 +82,8 @@ def _repr(self: Any) -> str:
 
 
 def _eq(self: Any, other: Any) -> bool:
-    return self._compared(self) == self._compared(other) if type(other) is type(self) else NotImplemented
+    return self.__compared__(self) == self.__compared__(other) if type(other) is type(self) else NotImplemented
 
 
 def _hash(self: Any) -> int:
-    return hash(self._compared(self))
+    return hash(self.__compared__(self))
