@@ -16,7 +16,7 @@ from marginals.arguments import elements_of
 from marginals.errors import InputError
 from marginals.keys import FLAG, Key, Settings, are, check_settings, is_finite, is_text, is_whole, one_of, setting
 from marginals.messages import LONGEST_WORDS, is_words
-from marginals.tables.intervals import are_names, check_labels, has_reserved_labels
+from marginals.tables.intervals import are_names, check_intervals, has_reserved_labels
 from marginals.tables.scales import in_order, known_order
 from marginals.tables.spellings import cell_text, nothing_among, respelled, says_nothing, without_accents
 from marginals.tables.values import (
@@ -254,8 +254,8 @@ class Attribute(Settings):
         }
         if problem := next((text for text, is_so in refused.items() if is_so), None):
             raise InputError(problem)
-        if self.hierarchy is not None:
-            check_labels(self.hierarchy, are_names=self.has_names)
+        if self.hierarchy is not None and not self.has_names:
+            check_intervals(self.hierarchy)
 
     @property
     def harm(self) -> Harm:

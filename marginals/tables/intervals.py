@@ -312,14 +312,14 @@ def are_names(hierarchy: Hierarchy) -> bool:
     return any(low.high > high.low for low, high in pairwise(ascending)) or any(_outside(hierarchy, read))
 
 
-def check_labels(hierarchy: Hierarchy, *, are_names: bool) -> None:
-    """Raise InputError for a label of different values at two levels, or one of an interval that does not hold its rows."""
-    if label := next(labels_of_several(hierarchy), ""):
+def check_intervals(hierarchy: Hierarchy) -> None:
+    """Raise InputError, naming rows, where a label reads as an interval that does not hold numbers under it."""
+    if label := next((label for label in labels_of_several(hierarchy) if number_in(label) is not None), ""):
         raise InputError(
             f"the hierarchy has {label!r} at two levels for different values, so conditions could mean the wrong ones. Give "
             "one of them another name"
         )
-    rows = [] if are_names else misplaced(hierarchy)
+    rows = misplaced(hierarchy)
     if not rows:
         return
     examples = "; ".join(f"row {row + 1} under {label!r} at level {level}" for row, level, label in rows[:_SHOWN])

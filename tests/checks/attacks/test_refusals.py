@@ -103,9 +103,8 @@ def random_attribute(rng: np.random.Generator) -> tuple[Attribute, list[str], in
     values = list("abcdef"[:number])
     if kind in ("numbers", "bands"):
         values = [str(each) for each in np.cumsum(rng.choice([1, 1, 1, 3] if kind == "numbers" else [1], number)) + 20]
-    rows = [(value, str(rng.choice(["x", "y", "z"])), "*") for value in values]
-    if kind == "repeats a value":
-        rows[0] = ("a", "a", "*")
+    nodes = ["a", "b"] if kind == "repeats a value" else ["x", "y", "z"]
+    rows = [(value, str(rng.choice(nodes)), "*") for value in values]
     if kind in ("ordered", "numbers"):
         rows = [(value, f"n{place // 2}", "*") for place, value in enumerate(values)]
     if kind == "deep":

@@ -25,7 +25,7 @@ def release_part(folder: Path) -> dict[str, Any]:
 WORDS = """description = "Smoked last month"
 [attributes.smokes.values]
 "0" = "no"
-"some" = "yes, daily"
+"1" = "yes, daily"
 "9" = "two people only"
 [attributes.secret]
 role = "identifier"
@@ -45,7 +45,7 @@ def release(folder: Path) -> Path:
         }
     )
     frame.to_csv(folder / "people.csv", index=False)
-    (folder / "groups.csv").write_text("0;0;*\n1;some;*\n9;some;*\n")
+    (folder / "groups.csv").write_text("0;0;*\n1;1;*\n9;1;*\n")
     (folder / "release.toml").write_text(
         "data.path = 'people.csv'\nbase.table = 'none'\nprivacy = {k_link = 10, diversity = 'distinct:2'}\n"
         "[attributes.age]\nrole = 'quasi-identifier'\n[attributes.ill]\nrole = 'sensitive'\n"
@@ -57,7 +57,7 @@ def release(folder: Path) -> Path:
 
 def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path) -> None:
     folder = release(tmp_path)
-    said = {"description": "Smoked last month", "values": {"0": "no", "some": "yes, daily"}}
+    said = {"description": "Smoked last month", "values": {"0": "no", "1": "yes, daily"}}
     assert release_part(folder)["attributes"]["smokes"] == {"role": "quasi-identifier", "label_form": "names", **said}
     assert release_part(folder)["attributes"]["age"] == {"role": "quasi-identifier"}
     text = "".join(file.read_text() for file in folder.rglob("*") if file.is_file())
@@ -67,8 +67,8 @@ def test_words_are_in_the_bundle_the_report_and_beside_an_answer(tmp_path: Path)
     assert (verified.ok, verified.warnings) == (True, ())
     told = " ".join(Page((folder / "report.html").read_bytes()).text)
     assert "Smoked last month" in told
-    assert "some (yes, daily)" in told
-    assert "Smoked last month" in run("query", folder, "smokes=some").output
+    assert "1 (yes, daily)" in told
+    assert "Smoked last month" in run("query", folder, "smokes=1").output
     assert "smokes:" not in run("query", folder, "age=20-39").output
     assert marginals.open_release(folder).published.codebook.description("smokes") == "Smoked last month"
 
