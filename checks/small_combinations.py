@@ -233,6 +233,9 @@ _LOOKS = 3_000
 _BLOCK = 1 << 23
 """Most cells of margins that are counted together."""
 
+_DENSE = 16
+"""A block is counted whole if more than one cell in so many is open."""
+
 _EXACT_ROWS = 2**24
 """Bound below which counts are exact as float32."""
 
@@ -313,7 +316,7 @@ class Witnessing:
         self._examined: set[Mask] = set()
         self._waiting: deque[OpenCells] = deque()
         self._small = self._rounds = 0
-        self.keep(masks)
+        self.keep(masks, deadline)
 
     def look(self, rounds: float, deadline: Deadline = NEVER) -> Witnesses:
         """Search for so many rounds, or until nothing is open, witnesses become rare, or the deadline comes."""
@@ -322,7 +325,7 @@ class Witnessing:
             self._rounds += 1
             rows = self._elsewhere(2 * idle > _IDLE, deadline) if idle % _ANEW == _ANEW - 1 else self._exchanged()
             self._codes = rows.codes
-            idle = 0 if self._clear(rows) else idle + 1
+            idle = 0 if self._clear(rows, deadline) else idle + 1
         return Witnesses(self._small, self._rounds, tuple(self._waiting), self._of, self._first)
 
     def _elsewhere(self, is_stuck: bool, deadline: Deadline) -> "_Exchanged":
@@ -354,10 +357,12 @@ class Witnessing:
             raise ContradictionError("exchanges of values changed a published count, so they prove nothing")
         return rows
 
-    def _clear(self, rows: "_Exchanged") -> bool:
+    def _clear(self, rows: "_Exchanged", deadline: Deadline) -> bool:
         """Keep the combinations that are small among other rows too; return whether some are not."""
         is_any = False
         for _ in range(min(_LOOKS, len(self._waiting))):
+            if deadline.is_over:
+                break
             some = self._waiting.popleft()
             stay = _small(some.counts_in(rows), self._k)
             is_any = is_any or not stay.all()
@@ -365,14 +370,21 @@ class Witnessing:
                 self._waiting.append(replace(some, keys=some.keys[stay], counts=some.counts[stay]))
         return is_any
 
-    def keep(self, masks: AnyCollection[Mask]) -> None:
-        """Continue with some of the tables only. Cleared combinations stay cleared; those of a dropped table are new."""
+    def keep(self, masks: AnyCollection[Mask], deadline: Deadline = NEVER) -> None:
+        """Continue with some of the tables only. Cleared combinations stay cleared; those of a dropped table are new.
+
+        Raises TimeOverError if the deadline comes first.
+        """
         cube, _, sensitive, k, supports = self._of
         self._of = cube, {*masks}, sensitive, k, supports
         public = self._public(masks)
         new = [mask for mask in combined_margins(self._domain, public) if mask not in self._examined] if public else []
         self._examined.update(new)
-        opened = list(_opened(self._base, new, self._k))
+        opened = []
+        for some in _opened(self._base, new, self._k):
+            if deadline.is_over:
+                raise TimeOverError("the time was over before all combinations had been counted")
+            opened.append(some)
         self._small += sum(len(some.keys) for some in opened)
         self._waiting.extend(opened)
         self._tables = list(map(self._domain.margin, self._fixed(masks)))
@@ -444,8 +456,11 @@ class _Exchanged:
         return pack([self._column(a, level) for a, level in levels.items()], radices, self._rows)[0]
 
     def cells(self, levels: Mapping[str, int], keys: CodeArray) -> CountArray:
-        places, is_known = look_up(self.keys(levels), keys)
-        return np.bincount(places[is_known], minlength=len(keys))
+        counts = np.zeros(len(keys), dtype=np.int64)
+        distinct, rows = np.unique(self.keys(levels), return_counts=True)  # ascending, so that they are found fast
+        places, is_known = look_up(distinct, keys)
+        counts[places[is_known]] = rows[is_known]
+        return counts
 
     def dense(self, names: Sequence[str]) -> "_ExactFloats":
         if self._dense is None or self._dense[0] != names:
@@ -585,14 +600,17 @@ class OpenCells:
     @classmethod
     def of_margin(cls, base: _Exchanged, levels: Mapping[str, int], k: int, others: str | None) -> "OpenCells":
         """Return the small cells of a margin."""
-        keys = np.unique(base.keys(levels))
+        counts: CountArray | _ExactFloats
+        keys, counts = np.unique(base.keys(levels), return_counts=True)  # hashing, without counts, takes longer
         if others is not None:  # a value without rows counts too, if the other values have few rows
             rest, rows = np.unique(base.keys(_without_last(levels)), return_counts=True)
             values = np.arange(base.domain.hierarchy(others).size(levels[others]))
-            keys = np.union1d(keys, rest[rows < k].astype(np.int64)[:, None] * len(values) + values)
+            more = (rest[rows < k].astype(np.int64)[:, None] * len(values) + values).ravel()
+            keys, _ = np.unique(np.concatenate([keys, more]), return_counts=True)
         nothing = np.zeros(0, dtype=np.int64)
         every = cls({a: (level,) for a, level in levels.items()}, keys, nothing, is_block=False, others=others)
-        counts = every.counts_in(base)
+        if others is not None:
+            counts = every.counts_in(base)
         small = _small(counts, k)
         return replace(every, keys=keys[small], counts=counts[small].astype(smallest_code_dtype(k)))
 
@@ -616,16 +634,20 @@ class OpenCells:
     def counts_in(self, rows: _Exchanged) -> CountArray | _ExactFloats:
         """Return the counts of the cells among other rows: shape (len(keys),)."""
         if self.is_block:
-            cells = np.unravel_index(self.keys, self._shape(rows.domain))
-            used, places = zip(*(np.unique(axis, return_inverse=True) for axis in cells))
-            return np.asarray(self._counts(rows, used)[places])
+            shape = self._shape(rows.domain)
+            if _DENSE * len(self.keys) > prod(shape):
+                return np.asarray(self._counts(rows, list(map(np.arange, shape))).ravel()[self.keys])
+            cells = np.unravel_index(self.keys, shape)
+            is_used = [np.bincount(axis, minlength=size) > 0 for axis, size in zip(cells, shape)]
+            used = self._counts(rows, list(map(np.flatnonzero, is_used)))
+            return np.asarray(used[tuple((np.cumsum(some) - 1)[axis] for some, axis in zip(is_used, cells))])
         levels = {a: level for a, (level,) in self.levels.items()}
         counts = rows.cells(levels, self.keys)
         if self.others is None:
             return counts
         rest = self.keys // rows.domain.hierarchy(self.others).size(levels[self.others])
-        distinct, inverse = np.unique(rest, return_inverse=True)
-        return np.asarray(rows.cells(_without_last(levels), distinct)[inverse] - counts)
+        begins = np.append(True, rest[1:] != rest[:-1])  # the keys ascend
+        return np.asarray(rows.cells(_without_last(levels), rest[begins])[np.cumsum(begins) - 1] - counts)
 
     def without(self, domain: Domain, place: int) -> Support | None:
         """Return the cells of the margin outside one open combination; None if they are too many."""

@@ -7,8 +7,9 @@ The search ends if E is 0, the sum of the absolute errors of all cells.
 1. *Sweeps* pair rows that agree in most attributes that tables show with one. The pairs exchange its values by the rule of
    Metropolis, at a falling temperature. Some sweeps ignore all other attributes, so that every table can be reached. If E
    falls slowly, large errors weigh more, so that no small ones of other tables stand in their way.
-2. *Directed exchanges* follow if few cells are wrong. They start at a row of a cell with too many. A heat bath draws the
-   partner among all similar rows. If they no longer help, sweeps at a higher temperature shake the table.
+2. *Directed exchanges* follow if few cells are wrong. They take a row from a cell with too many to one with too few. A heat
+   bath draws the partner among the most similar rows. If they no longer help, sweeps at a higher temperature shake the
+   table.
 
 Deciding whether there is such a table is NP-complete for the two-way margins of three attributes. So a search can end
 without one. All decisions compare whole numbers, and Philox gives the random bits. So the same counts and seed give the
@@ -35,15 +36,17 @@ from models.tables.data_cube import DataCube
 _MOST_CELLS, _MOST_ROWS = 1 << 25, 1 << 24
 """Most cells of all margins together, empty ones included, and most rows."""
 
-_SWEEPS, _DIRECTED = tuple(map(Decimal, ("1.2", "0.9", "0.65", "0.5", "0.38", "0.32"))), Decimal("0.30")
-"""Temperatures of sweeps, in turn, and of directed exchanges.
+_SWEEPS = tuple(map(Decimal, ("1.2", "0.9", "0.65", "0.5", "0.38", "0.32", "0.27", "0.23", "0.2", "0.17", "0.14")))
+_FIRST, _LAST, _WRONG, _DIRECTED = 4, 5, 50, Decimal("0.38")
+"""Temperatures of sweeps, in turn: places of the first and of the earliest last one. Temperature of directed exchanges.
 
-Sweeps begin at the last but one; each shake of a stuck search begins one higher. Eleven columns of HealthInsurance take 2
-seconds so, and 4 if sweeps begin at the highest.
+At a temperature about the same share of all cells becomes wrong. The last one is the highest that makes less than `_WRONG`
+cells wrong. Each shake of a stuck search begins one higher. With 8,688 cells of 61,182 rows E is 1,458 after 18 s of the
+processor if `_LAST` is always the last, and 300 after 28 s so.
 """
 
-_STEPS = tuple(1 << step for step in range(3, 10))
-"""Errors of a cell from which on one more row weighs more, by one each, if `_PATIENCE` sweeps do not halve E.
+_STEEPEST = 20
+"""Most that one more row in a cell weighs. If `_PATIENCE` sweeps do not halve E, it weighs as much as the error it makes.
 
 Large errors then do not wait for small ones of other tables. Searches that begin near their end take longer so.
 """
@@ -51,8 +54,8 @@ Large errors then do not wait for small ones of other tables. Searches that begi
 _PATIENCE, _TRIES, _LONGEST = 6, 600, 4
 """Sweeps at a temperature and directed exchanges without progress, and sweeps at each temperature of a shake, at most."""
 
-SHAKES, _NEAR, _FEW_SHAKES = 100, 200, 2
-"""Default limit of the shakes of a stuck search, and the E above which a search ends after few shakes."""
+SHAKES, _STUCK = 100, 400
+"""Default limit of the shakes of a stuck search, which ends before if their number times E is above a limit."""
 
 _EMPTY = 8
 """Weight of a cell that must be empty. A search that lets rows return to it would not leave the table it begins with."""
@@ -62,11 +65,10 @@ _FREE, _DROPPED, _ROUNDS, _CROWDED = 20, 4, 6, 8
 Exchanges that crowd a cell are sought at most `_CROWDED` times.
 """
 
-_ALIKE, _LIKE, _PARTNERS = 3, 1 << 13, 1_000
-"""Attributes in which the rows of a directed exchange may differ, rows among which partners are sought, and most partners.
+_LIKE, _PARTNERS = 1 << 13, 1_000
+"""Rows among which partners of a directed exchange are sought, and most partners, which agree with it in most attributes.
 
-Rows stand in random order, so that neighbours are a sample. Eight columns of Adult with 36 tables take 16 s of the processor
-so, and 21 s with four times the rows and partners.
+Rows stand in random order, so that neighbours are a sample.
 """
 
 Bits = NDArray[np.uint64]
@@ -211,8 +213,10 @@ class _Search:
             }
             for place, neighbours in enumerate(counts.neighbours)
         ]
-        most = 4 * max(_EMPTY, len(_STEPS) + 1) * len(counts.margins)
-        self._sweeps = [_weights(temperature, most, 2**64 - 1) for temperature in _SWEEPS]
+        most = 4 * max(_EMPTY, _STEEPEST) * len(counts.margins)
+        sweeps = [_weights(temperature, most, 2**64 - 1) for temperature in _SWEEPS]
+        warm = sum(int(weights[1]) * len(self.off) >> 64 >= _WRONG for weights in sweeps)
+        self._sweeps = sweeps[: max(warm, _LAST) + 1]
         self._directed = _weights(_DIRECTED, 2 * most, 2**40)
 
     @property
@@ -223,11 +227,10 @@ class _Search:
     def _weigh(self, cells: IndexArray | NDArray[np.int32]) -> None:
         weights = self.counts.weights[cells]
         off = self.off[cells] = self.off[cells] * (weights > 0)
-        if self._is_steep:
-            steep = (np.searchsorted(_STEPS, np.abs(off), side="right") + 1).astype(np.int8)
-            weights = np.where(weights == 1, steep, weights)
-        self.fewer[cells] = np.where(off > 0, -weights, weights)
-        self.more[cells] = np.where(off < 0, -weights, weights)
+        error, most = np.abs(off), _STEEPEST if self._is_steep else 1
+        gain, loss = (np.where(weights == 1, one.clip(1, most), weights).astype(np.int8) for one in (error, error + 1))
+        self.fewer[cells] = np.where(off > 0, -gain, loss)
+        self.more[cells] = np.where(off < 0, -gain, loss)
 
     def _changes(
         self, place: int, one: IndexArray, other: IndexArray, margins: Iterable[int] | None = None
@@ -335,19 +338,20 @@ class _Search:
         wrong = np.flatnonzero(self.off > 0)
         cell = int(wrong[self.random.below(len(wrong))])
         t = next(t for t in reversed(range(len(self.cells))) if self.counts.margins[t].begin <= cell)
-        rows = np.flatnonzero(self.cells[t] == cell)
-        places = [place for place in self.counts.margins[t].steps if self.counts.neighbours[place]]
+        margin, rows = self.counts.margins[t], np.flatnonzero(self.cells[t] == cell)
+        places = [place for place in margin.steps if self.counts.neighbours[place]]
         if not places:
             return
         place, row = places[self.random.below(len(places))], int(rows[self.random.below(len(rows))])
-        begin = self.random.below(max(self.counts.rows - _LIKE, 0) + 1)
-        some = slice(begin, begin + _LIKE)
-        differ = np.zeros(len(self.codes[place][some]), dtype=np.int8)
+        steps = margin.steps[place] - margin.steps[place][self.codes[place][row]]
+        fits = self.off[cell + steps] < 0
+        partners = np.flatnonzero((fits if fits.any() else steps != 0)[self.codes[place]])
+        begin = self.random.below(max(len(partners) - _LIKE, 0) + 1)
+        partners = partners[begin : begin + _LIKE]
+        differ = np.zeros(len(partners), dtype=np.int8)
         for other, levels in self.counts.neighbours[place].items():
-            differ += levels[self.codes[other][some]] != levels[self.codes[other][row]]
-        partners = begin + np.flatnonzero((differ <= _ALIKE) & (self.codes[place][some] != self.codes[place][row]))
-        if len(partners) > _PARTNERS:
-            partners = partners[self.random.order(len(partners))[:_PARTNERS]]
+            differ += levels[self.codes[other][partners]] != levels[self.codes[other][row]]
+        partners = partners[np.argsort(differ, kind="stable")[:_PARTNERS]]
         cost = np.zeros(len(partners), dtype=np.int16)
         for _, changed, cells in self._changes(place, np.full(len(partners), row), partners):
             cost += np.where(changed, self._cost(cells), 0)
@@ -359,7 +363,7 @@ class _Search:
 
     def mend(self, shakes: int, deadline: Deadline) -> bool:
         """Return whether E became 0 before the deadline. shakes: at most."""
-        for weights in self._sweeps[-2:]:
+        for weights in self._sweeps[_FIRST:]:
             begin = best = self.distance
             idle = swept = 0
             while best and idle < _PATIENCE and not deadline.is_over:
@@ -376,7 +380,7 @@ class _Search:
             if self.distance < best:
                 best, tries = self.distance, 0
             elif tries > _TRIES:
-                if best > _NEAR and shaken >= _FEW_SHAKES:
+                if best * shaken > _STUCK:
                     break
                 shaken += 1
                 for weights in self._sweeps[-1 - shaken :]:
