@@ -544,16 +544,16 @@ class Labels:
 
     def labelled(self, text: str) -> BoolArray | None:
         """Base values under a label; None for none. Raises InputError for a text that means different values."""
-        meant = self._labelled(text)
-        if len(meant) > 1:
-            choices = " or ".join(map(repr, meant))
+        meanings = self._labelled(text)
+        if len(meanings) > 1:
+            choices = " or ".join(map(repr, meanings))
             raise InputError(f"{text!r} does not name one value of {self.attribute!r}; write {choices} instead")
-        return next(iter(meant.values()), None)
+        return next(iter(meanings.values()), None)
 
     def _labelled(self, text: str) -> dict[str, BoolArray]:
         labels = (text, f"{self.attribute} {text}", *(label for label, word in self.words.items() if word == text))
-        if meant := self._at((label, level) for label in labels for level in self.levels):
-            return meant
+        if meanings := self._at((label, level) for label in labels for level in self.levels):
+            return meanings
         label, _, chosen = text.rpartition("@")
         if label and chosen.isdecimal() and int(chosen) in self.levels:
             return self._at([(label, int(chosen))])

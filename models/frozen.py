@@ -48,7 +48,7 @@ def frozen(cls: Any = None, /, *, eq: bool = True, kw_only: bool = False) -> Any
 
 
 def _frozen(cls: Any, eq: bool, kw_only: bool) -> Any:
-    own = set(vars(cls))
+    defined = set(vars(cls))
     parents = [vars(each)["__dataclass_params__"] for each in cls.__mro__[1:] if "__dataclass_params__" in vars(each)]
     for each in parents:
         each.frozen = False  # or no class that is compiled as one that changes may inherit
@@ -56,9 +56,9 @@ def _frozen(cls: Any, eq: bool, kw_only: bool) -> Any:
     for each in [*parents, cls.__dataclass_params__]:
         each.frozen = True
     cls.__setattr__, cls.__delattr__ = _set_once, _refuse
-    if "__repr__" not in own:
+    if "__repr__" not in defined:
         cls.__repr__ = _repr
-    if eq and "__eq__" not in own:
+    if eq and "__eq__" not in defined:
         cls.__eq__, cls.__hash__ = _eq, _hash
         cls.__compared__ = attrgetter("__class__", *(each.name for each in fields(cls) if each.compare))
     return cls

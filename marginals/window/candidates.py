@@ -106,9 +106,9 @@ class Candidates:
         out = f"{NOTES}/candidate-{number}/release"
         job = self._jobs.command(SEARCH, ["publish", searched.name, "--out", out], keep)
         job.command = f"marginals publish {name} --out {out}"
-        asked = [config.source.bases(analysis.attributes) for analysis in config.policy.analyses]
+        questions = [config.source.bases(analysis.attributes) for analysis in config.policy.analyses]
         has_levels = any(attribute.level_of for attribute in config.source.used.values())  # which make wishes equal
-        job.questions = tuple(dict.fromkeys(asked) if has_levels else asked)
+        job.questions = tuple(dict.fromkeys(questions) if has_levels else questions)
         return job
 
     def current(self) -> Candidate | None:

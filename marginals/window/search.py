@@ -43,12 +43,12 @@ def show(window: Window, _request: Request) -> Response:
     )
 
 
-def _state_of(pair: tuple[str, ...], asked: frozenset[str], job: Job | None, model: MarginalModel | None) -> str:
+def _state_of(pair: tuple[str, ...], question: frozenset[str], job: Job | None, model: MarginalModel | None) -> str:
     """Return the kind of a question in what was found, or whether the search that runs has answered it so far."""
     if job is not None and job.runs:
-        if job.answered is None or asked not in job.questions:
+        if job.answered is None or question not in job.questions:
             return ""
-        return "ahead" if job.answered >> job.questions.index(asked) & 1 else "behind"
+        return "ahead" if job.answered >> job.questions.index(question) & 1 else "behind"
     try:
         return "" if model is None else basis_by(model, as_margin(model, pair)).kind.value
     except InputError:  # no columns of the release, or twice the same

@@ -41,8 +41,8 @@ _FIRST, _LAST, _WRONG, _DIRECTED = 4, 5, 50, Decimal("0.38")
 """Temperatures of sweeps, in turn: places of the first and of the earliest last one. Temperature of directed exchanges.
 
 At a temperature about the same share of all cells becomes wrong. The last one is the highest that makes less than `_WRONG`
-cells wrong. Each shake of a stuck search begins one higher. With 8,688 cells of 61,182 rows E is 1,458 after 18 s of the
-processor if `_LAST` is always the last, and 300 after 28 s so.
+cells wrong. Each shake of a stuck search begins one higher. Of 61,182 rows in
+8,688 cells E is 300 after 28 s so. If `_LAST` is always the last, it is 1,458 after 18 s.
 """
 
 _STEEPEST = 20

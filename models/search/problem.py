@@ -296,8 +296,8 @@ class MarginLimits(PruningConstraint):
     @cached_property
     def _finest(self) -> list[tuple[Mask, Mask]]:
         """Coarsest levels of the attributes of each finest margin, and their levels beyond it."""
-        shown = [[mask for mask in self.domain.attribute_masks if mask & finest] for finest in self.finest]
-        return [(sum(mask & -mask for mask in masks), sum(masks) & ~one) for masks, one in zip(shown, self.finest)]
+        levels = [[mask for mask in self.domain.attribute_masks if mask & finest] for finest in self.finest]
+        return [(sum(mask & -mask for mask in masks), sum(masks) & ~one) for masks, one in zip(levels, self.finest)]
 
     def __call__(self, cliques: AnyCollection[Mask], new: Mask, /) -> Refusal | None:
         """Return the refusal of a clique beyond the limits or of crossing levels, or the other constraint's verdict."""
