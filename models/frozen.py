@@ -49,18 +49,18 @@ def frozen(cls: Any = None, /, *, eq: bool = True, kw_only: bool = False) -> Any
 
 def _frozen(cls: Any, eq: bool, kw_only: bool) -> Any:
     defined = set(vars(cls))
-    parents = [vars(each)["__dataclass_params__"] for each in cls.__mro__[1:] if "__dataclass_params__" in vars(each)]
-    for each in parents:
-        each.frozen = False  # or no class that is compiled as one that changes may inherit
+    parents = [vars(base)["__dataclass_params__"] for base in cls.__mro__[1:] if "__dataclass_params__" in vars(base)]
+    for parameters in parents:
+        parameters.frozen = False  # or no class that is compiled as one that changes may inherit
     cls = dataclass(eq=False, repr=False, kw_only=kw_only)(cls)
-    for each in [*parents, cls.__dataclass_params__]:
-        each.frozen = True
+    for parameters in [*parents, cls.__dataclass_params__]:
+        parameters.frozen = True
     cls.__setattr__, cls.__delattr__ = _set_once, _refuse
     if "__repr__" not in defined:
         cls.__repr__ = _repr
     if eq and "__eq__" not in defined:
         cls.__eq__, cls.__hash__ = _eq, _hash
-        cls.__compared__ = attrgetter("__class__", *(each.name for each in fields(cls) if each.compare))
+        cls.__compared__ = attrgetter("__class__", *(one.name for one in fields(cls) if one.compare))
     return cls
 
 
@@ -77,8 +77,8 @@ def _refuse(self: Any, name: str) -> None:
 
 @recursive_repr()
 def _repr(self: Any) -> str:
-    shown = ", ".join(f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
-    return f"{type(self).__qualname__}({shown})"
+    values = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    return f"{type(self).__qualname__}({values})"
 
 
 def _eq(self: Any, other: Any) -> bool:

@@ -92,8 +92,8 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
 
 def own_labels(level: str, hierarchy: Hierarchy, labels: Sequence[str]) -> list[str]:
     """Return the labels of a hierarchy for those of a column that is its level. Raises InputError for another one."""
-    known = hierarchy.labels[hierarchy.level_names.index(level)]
-    by_code = {code: label for label in known for code in (label.removeprefix(f"{level} "), label)}
+    names = hierarchy.labels[hierarchy.level_names.index(level)]
+    by_code = {code: label for label in names for code in (label.removeprefix(f"{level} "), label)}
     if unknown := [label for label in labels if label not in by_code]:
         raise InputError(f"data.impossible names the label {unknown[0]!r}, which {level!r} does not have")
     return [by_code[label] for label in labels]
