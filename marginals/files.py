@@ -238,15 +238,14 @@ def bounded_content(path: Path, limit: int) -> bytes:
 @contextmanager
 def reading(kind: str, path: Path, form: str = "") -> Iterator[None]:
     """Raise what goes wrong with a file of text as InputError. kind: what the file is. form: " with commas"."""
-    name = path.name or path
     try:
         yield
     except FileNotFoundError:
         raise InputError(f"there is no {kind} {path}") from None
     except OSError as error:
-        raise InputError(f"{name} cannot be read: {system_reason(error)}") from None
+        raise InputError(f"{path} cannot be read: {system_reason(error)}") from None
     except (UnicodeDecodeError, csv.Error):
-        raise InputError(f"{name} cannot be read as UTF-8 text{form}") from None
+        raise InputError(f"{path} cannot be read as UTF-8 text{form}") from None
 
 
 # A key of more than a hundred parts, where keys can stand: tomllib takes the square of their number.

@@ -99,5 +99,6 @@ class Renewed:
     if not TYPE_CHECKING:  # types know the members that there are
 
         def __getattr__(self, name: str) -> Any:
-            kind = type(self).__name__
-            raise AttributeError(f"{kind} has no {name!r}{instead_of(f'{kind}.{name}')}")
+            kinds = [kind.__name__ for kind in type(self).__mro__]
+            instead = next(filter(None, (instead_of(f"{kind}.{name}") for kind in kinds)), "")
+            raise AttributeError(f"{kinds[0]} has no {name!r}{instead}")

@@ -4,7 +4,8 @@
 time (.12 of .45 seconds of `marginals verify`). These compile `__init__` alone.
 """
 
-from dataclasses import FrozenInstanceError, dataclass, field, fields
+from collections.abc import Sequence
+from dataclasses import MISSING, Field, FrozenInstanceError, dataclass, field, fields
 from functools import partial
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -48,7 +49,7 @@ def frozen(cls: Any = None, /, *, eq: bool = True, kw_only: bool = False) -> Any
 
 
 def _frozen(cls: Any, eq: bool, kw_only: bool) -> Any:
-    defined = set(vars(cls))
+    defined = dict(vars(cls))
     parents = [vars(base)["__dataclass_params__"] for base in cls.__mro__[1:] if "__dataclass_params__" in vars(base)]
     for parameters in parents:
         parameters.frozen = False  # or no class that is compiled as one that changes may inherit
@@ -58,17 +59,28 @@ def _frozen(cls: Any, eq: bool, kw_only: bool) -> Any:
     cls.__setattr__, cls.__delattr__ = _set_once, _refuse
     if "__repr__" not in defined:
         cls.__repr__ = _repr
+    compared = [one for one in fields(cls) if one.compare]
     if eq and "__eq__" not in defined:
-        cls.__eq__, cls.__hash__ = _eq, _hash
-        cls.__compared__ = attrgetter("__class__", *(one.name for one in fields(cls) if one.compare))
+        cls.__eq__, cls.__compared__ = _eq, _values(compared)
+    if eq and (defined.get("__hash__") is None and ("__eq__" in defined or "__hash__" not in defined)):
+        cls.__hash__ = _hash
+        cls.__hashed__ = _values([one for one in fields(cls) if (one.compare if one.hash is None else one.hash)])
     return cls
 
 
+def _values(some: Sequence[Field[Any]]) -> Any:
+    return attrgetter(*(one.name for one in some)) if some else type
+
+
 def _set_once(self: Any, name: str, value: object) -> None:
-    # `__init__` sets each field, and nothing sets one again.
-    if name in self.__dict__ or name not in self.__dataclass_fields__:
+    # `__init__` sets each field, and nothing sets one again. A subclass that is no dataclass may have more attributes.
+    one = self.__dataclass_fields__.get(name)
+    if one is None and "__dataclass_fields__" not in vars(type(self)):
+        object.__setattr__(self, name, value)
+    elif name in self.__dict__ or one is None or not (one.init or one.default_factory is not MISSING):
         _refuse(self, name)
-    self.__dict__[name] = value
+    else:
+        self.__dict__[name] = value
 
 
 def _refuse(self: Any, name: str) -> None:
@@ -86,4 +98,4 @@ def _eq(self: Any, other: Any) -> bool:
 
 
 def _hash(self: Any) -> int:
-    return hash(self.__compared__(self))
+    return hash(self.__hashed__(self))

@@ -107,7 +107,7 @@ class FileForm:
             layout = replace(Layout.of(rows, self.header, path.name), separator=separator)
         if not any("\n" in name or "\r" in name for name in layout.names):
             layout = replace(layout, line=texts[rows[layout.skipped - 1][0] - 1].rstrip("\r\n"))
-        if _are_spaced(layout, rows):
+        if _SPACED.fullmatch(layout.line):
             raise InputError(
                 f"columns of {path.name} look separated by spaces, which are not read; write it with commas"
             )
@@ -158,11 +158,7 @@ def _first_lines(path: Path, form: FileForm) -> tuple[str, Lines, list[str]]:
     return separator, rows, lines
 
 
-def _are_spaced(layout: Layout, rows: Lines) -> bool:
-    """Return whether blanks separate names as R's `write.table` writes them, or as many words, three or more, a line."""
-    words = {len(row[0].split()) for _, row in rows if len(row) == 1}
-    is_of_r = re.fullmatch('"[^"]*"( "[^"]*")+', layout.line) is not None
-    return is_of_r or (len(layout.names) == len(words) == 1 and min(words) > 2)
+_SPACED = re.compile('"[^"]*"( "[^"]*")+')  # names as `write.table` of R writes them
 
 
 def _likely_separator(path: Path, form: FileForm) -> str:
@@ -176,10 +172,7 @@ def _likely_separator(path: Path, form: FileForm) -> str:
         widths = Counter(len(row) for number, row in rows if number >= header)
         width, count = max(widths.items(), key=lambda item: item[1], default=(0, 0))
         names = next((row for number, row in rows if number == header), [])
-        # Below a first line without the separator, names that stand again are a row: of one column, whose text holds it.
-        again = any(row == names for number, row in rows if number > header)
-        is_row = again and header not in (form.header, rows[0][0])
-        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1 and not is_row:
+        if width > most and 2 * count > widths.total() and abs(len(names) - width) <= 1:
             best, most = other, width
     return best
 

@@ -87,6 +87,53 @@ def test_classes_of_both_kinds_inherit_from_each_other() -> None:
             cls((1,)).last = 3  # type: ignore[misc]
 
 
+class _Hashed:
+    name: str
+    notes: list[int] = field(default_factory=list, hash=False)
+    price: float = field(default=1.0, init=False)
+    seen: list[int] = field(default_factory=list, init=False, compare=False)
+
+
+class _SameNames:
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _SameNames)
+
+
+class _OwnHash:
+    name: str
+
+    def __hash__(self) -> int:
+        return 7
+
+
+def test_what_a_class_defines_counts_as_in_the_standard_library() -> None:
+    hashes = [[hash(cls("a", [1])) == hash(cls("a", [2])), hash(cls("a")) == hash(cls("b"))] for cls in _both(_Hashed)]
+    assert hashes[0] == hashes[1] == [True, False]
+    for cls in _both(_Hashed):
+        thing = cls("a")
+        for name in ("price", "seen", "name"):
+            with pytest.raises(FrozenInstanceError):
+                setattr(thing, name, 2.0)
+    for kind in (_SameNames, _OwnHash):
+        hashes = [[hash(cls("a")) == hash(cls("a")), hash(cls("a")) == 7] for cls in _both(kind)]
+        assert hashes[0] == hashes[1] == [True, kind is _OwnHash]
+
+
+def test_a_subclass_that_is_no_dataclass_has_attributes_that_change() -> None:
+    class Counting(Held):
+        def __init__(self) -> None:
+            super().__init__((1,))
+            self.calls = 0
+
+    counting = Counting()
+    counting.calls += 1
+    assert counting.calls == 1
+    with pytest.raises(FrozenInstanceError):
+        counting.value = (2,)  # type: ignore[misc]
+
+
 def test_objects_behave_as_those_of_the_standard_library() -> None:
     seen = []
     for cls in _both(_Point):

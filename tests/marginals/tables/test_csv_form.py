@@ -135,27 +135,6 @@ def test_tables_of_one_column_have_no_other_separator(tmp_path: Path) -> None:
         assert read_table(tmp_path / "t.csv", {name: "sensitive"}).rows == 1
 
 
-@pytest.mark.parametrize("separator", [",", ";", "|"])
-@pytest.mark.parametrize("others", [[], ["north", "south"]])
-def test_a_separator_in_the_texts_of_one_column_is_text(tmp_path: Path, separator: str, others: list[str]) -> None:
-    texts = [f"w{separator}est", f"e{separator}ast", *others]
-    quoted = [f'"{text}"' if separator == "," else text for text in texts]
-    (tmp_path / "t.csv").write_text("\n".join(["a b", *quoted * 100, ""]))
-    run_init(tmp_path / "t.csv", status=0)
-    source = read_config(tmp_path / "release.toml").source
-    assert (source.separator, source.header, source.attributes.keys()) == (",", None, {"a b"})
-    table = read_table(tmp_path / "t.csv", {"a b": "quasi-identifier"})
-    assert dict(table.counts.cells()) == {(text,): 100 for text in texts}
-
-
-def test_words_in_columns_of_blanks_are_not_one_column(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("sex age  disease\n" + "f 31   flu\nm 44   gout\n" * 50)
-    assert "look separated by spaces" in run_init(path, status=2).output
-    path.write_text("what they said\n" + "fine\nnot so good today\n" * 50)
-    run_init(path, status=0)
-
-
 def test_a_file_of_nothing_has_no_names(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("")
     assert "no line with the names of the columns" in run_init(tmp_path / "t.csv", status=2).output
