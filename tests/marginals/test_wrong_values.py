@@ -236,9 +236,11 @@ def test_every_member_is_tried_with_sixty_values() -> None:
 
 
 def test_removed_members_names_and_arguments_are_refused_with_their_replacement() -> None:
+    of_a_ledger = type("_LedgerRelease", (Release,), {})(release.published)
     for name in ("counts", "crosstab", "odds_ratio", "sample", "margins", "write_report"):
-        with pytest.raises(AttributeError, match=f"no '{name}' any more: "):
-            getattr(release, name)
+        for some in (release, of_a_ledger):
+            with pytest.raises(AttributeError, match=f"no '{name}' any more: "):
+                getattr(some, name)
     for name in ("sweep", "Audit", "TimeOverError"):
         with pytest.raises(AttributeError, match=f"no attribute '{name}' any more: "):
             getattr(marginals, name)
