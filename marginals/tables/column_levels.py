@@ -70,10 +70,9 @@ def hierarchy_of_columns(source: str, columns: Mapping[str, Sequence[str | None]
                 f"{fine!r} and {coarse!r} of {source} say the same: one of the two columns says it all. Give the other the "
                 'role "ignored", and write its words as values of the one that stays'
             )
-    for level, name in enumerate(levels, 1):
+    for level, name in enumerate(levels if any(intervals(values)) and not attribute.has_names else (), 1):
         codes = {label: f"{name} {label}" for label in labels[level] if label != MISSING}
-        are_codes = any(intervals(values)) and all(map(POINT.is_number, codes))  # each could be a value
-        if are_codes and not any(intervals([*codes.values()])):
+        if all(map(POINT.is_number, codes)) and not any(intervals([*codes.values()])):
             labels[level] = tuple(codes.get(label, label) for label in labels[level])
     hierarchy = Hierarchy((*labels, (SUPPRESSED,)), (*parents, (0,) * len(labels[-1])), level_names=("", *levels, ""))
     named = ", ".join(map(repr, levels))
