@@ -520,3 +520,9 @@ def test_codes_of_bands_are_labels_behind_the_name_of_their_level(hidden: list[d
             release.mean("age")
     else:
         assert release.count("age >= 20").value == (frame.age >= 20).sum()
+
+
+def test_codes_of_bands_of_names_stay_as_they_are() -> None:
+    frame = people().assign(band=lambda rows: rows.age // 10).drop(columns="half")
+    names = {"age": quasi(label_form="names"), "band": quasi(level_of="age"), "ill": quasi()}
+    assert read_table(frame, names, k=5).domain.hierarchy("age").labels[1] == ("1", "2", "3", "4")
