@@ -19,7 +19,7 @@ from marginals.tables.spellings import BLANKS, cell_text
 from marginals.tables.values import NumberFormat, missing_among
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.frozen import frozen
-from models.tables.contingency_table import pack, tally
+from models.tables.contingency_table import tallied
 
 Values = Sequence[str | None]  # None stands for nothing; two values may have one text
 Recoding = IndexArray  # new code of each value; rows with -1 are left out
@@ -83,9 +83,8 @@ class DistinctRows:
     @classmethod
     def of(cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray) -> "DistinctRows":
         """Count rows that may repeat."""
-        keys, space = pack(list(codes.values()), [max(len(values[column]), 1) for column in codes], len(counts))
-        rows, totals = tally(keys, space, counts)
-        return cls(values, {column: array[rows] for column, array in codes.items()}, totals)
+        columns, totals = tallied(list(codes.values()), [max(len(values[column]), 1) for column in codes], counts)
+        return cls(values, dict(zip(codes, columns)), totals)
 
     @classmethod
     def each_once(cls, coded: Mapping[str, tuple[CodeArray, Values]], length: int) -> "DistinctRows":

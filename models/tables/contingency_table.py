@@ -31,6 +31,9 @@ _MAX_SPACE = 2**62
 _NARROW = 2**31
 """Limit below which keys have the narrowest dtype, because narrow keys are made and counted faster."""
 
+_CHUNK = 2**16
+"""Rows that are counted at a time."""
+
 
 def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CodeArray, int]:
     """Return one integer for each row that orders and separates rows as their codes do, and a bound above all of them.
@@ -38,22 +41,30 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
     columns: codes below each radix, shape (length,). If the product of the radices would overflow, the keys so far are
     replaced by their ranks. Keys are for comparing and counting, not for arithmetic, because their dtype is narrow.
     """
-    keys: CodeArray = np.zeros(length, dtype=np.uint8)
-    space = 1
-    for column, radix in zip(columns, radices, strict=True):
+    whole = prod(max(radix, 1) for radix in radices)  # a radix is 0 where there are no rows
+    dtype = smallest_code_dtype(whole) if whole < _NARROW else np.dtype(np.int64)
+    keys: CodeArray = columns[0].astype(dtype) if columns else np.zeros(length, dtype)
+    space = prod(radices[:1])
+    for column, radix in zip(columns[1:], radices[1:], strict=True):
         if space > _MAX_SPACE // max(radix, 1):
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
-        above = max(space, 1) * max(radix, 1)  # a radix is 0 where there are no rows
-        dtype = smallest_code_dtype(above) if above < _NARROW else np.dtype(np.int64)
-        if space == 1:  # there was one key
-            keys = column.astype(dtype, copy=False)
-        else:
-            keys = keys.astype(dtype)
+        if space > 1:  # else all keys are 0, and the radix may be beyond the dtype
             keys *= radix
-            keys += column.astype(dtype, copy=False)
+        # NumPy converts the column piece by piece here; the pages of a large copy take longer than the sum.
+        np.add(keys, column, out=keys, dtype=dtype, casting="unsafe")
         space *= radix
     return keys, space
+
+
+def unpack(keys: CodeArray, radices: Sequence[int]) -> list[CodeArray]:
+    """Return the columns that `pack` made keys of, if no ranks took their place, each as narrow as its radix allows."""
+    columns: list[CodeArray] = []
+    for radix in reversed(radices):
+        rest = keys // radix
+        columns.append((keys - rest * radix).astype(smallest_code_dtype(radix)))
+        keys = rest
+    return columns[::-1]
 
 
 def is_dense(space: int, length: int) -> bool:
@@ -79,10 +90,47 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     return order[begins], number
 
 
-def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tuple[IndexArray, CountArray]:
-    """Return for each distinct key, ascending, the index of one of its rows, and the sum of its rows' weights."""
-    rows, numbers = group(keys, space)
-    return rows, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
+def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tuple[CodeArray, CountArray]:
+    """Return the distinct keys, ascending, and the sum of the weights of each.
+
+    weights: positive whole numbers. A key that carries its weight is sorted faster than places.
+    """
+    if is_dense(space, len(keys)):
+        totals, step = np.zeros(max(space, 1)), max(space, _CHUNK)
+        for begin in range(0, len(keys), step):  # as `bincount` widens all that it gets
+            totals += np.bincount(keys[begin : begin + step], weights[begin : begin + step], minlength=len(totals))
+        present = np.flatnonzero(totals)
+        return present, totals[present].astype(np.int64)
+    most = int(weights.max(initial=0))
+    least = int(weights.min(initial=most))
+    bits = (most - least).bit_length()
+    if space << bits > 2 * _MAX_SPACE:
+        first, numbers = group(keys, space)
+        return keys[first], np.bincount(numbers, weights, minlength=len(first)).astype(np.int64)
+    ordered = keys.astype(np.uint32 if space << bits <= 2 * _NARROW else np.uint64)
+    if bits:
+        ordered <<= ordered.dtype.type(bits)
+        ordered |= (weights - least).astype(ordered.dtype)
+    ordered.sort()
+    distinct = ordered >> ordered.dtype.type(bits) if bits else ordered
+    begins = np.flatnonzero(np.append(distinct[:1] >= 0, distinct[1:] != distinct[:-1]))
+    totals = np.diff(begins, append=len(keys)) * least
+    if bits:
+        totals += np.add.reduceat(ordered & ordered.dtype.type((1 << bits) - 1), begins, dtype=np.int64)
+    return distinct[begins], totals
+
+
+def tallied(
+    columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray | FloatArray
+) -> tuple[list[CodeArray], CountArray]:
+    """Return the columns of the distinct rows, ascending and narrow, and the sum of the weights of each."""
+    keys, space = pack(columns, radices, len(weights))
+    if space == prod(radices):
+        distinct, totals = tally(keys, space, weights)
+        return unpack(distinct, radices), totals
+    rows, numbers = group(keys, space)  # the keys are ranks
+    narrow = [column[rows].astype(smallest_code_dtype(radix)) for column, radix in zip(columns, radices)]
+    return narrow, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
 
 
 def shared_keys(
@@ -356,20 +404,10 @@ class ContingencyTable(Cells):
         cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: FloatArray
     ) -> "ContingencyTable":
         """Count rows with positive weights, by their codes at the levels of a mask."""
-        keys, space = pack(columns, radices, len(weights))
-        if radices and is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
-            totals = np.bincount(keys, weights, minlength=space)
-            present = np.flatnonzero(totals > 0)
-            columns, counts = np.unravel_index(present, radices), totals[present].astype(np.int64)
-        else:
-            rows, counts = tally(keys, space, weights)
-            columns = [column[rows] for column in columns]
-        codes = [
-            read_only(code_column.astype(smallest_code_dtype(size), copy=False))
-            for code_column, size in zip(columns, radices)
-        ]
+        distinct, counts = tallied(columns, radices, weights)
+        codes = tuple(map(read_only, distinct))
         return cls._unchecked(
-            domain=domain, margin=domain.margin(mask), mask=mask, codes=tuple(codes), counts=read_only(counts)
+            domain=domain, margin=domain.margin(mask), mask=mask, codes=codes, counts=read_only(counts)
         )
 
     @classmethod
@@ -436,11 +474,7 @@ class ContingencyTable(Cells):
 
     def counts_at(self, mask: Mask) -> CountArray:
         """Return the counts of the nonempty cells of a coarser margin, without the cells."""
-        keys, space = pack(*self._columns_at(mask), len(self))
-        if not is_dense(space, len(keys)):
-            return tally(keys, space, self._weights)[1]
-        totals = np.bincount(keys, self._weights)
-        return totals[totals > 0].astype(np.int64, copy=False)
+        return tally(*pack(*self._columns_at(mask), len(self)), self._weights)[1]
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """Return the coarser table: attributes dropped, values generalized, counts summed."""
