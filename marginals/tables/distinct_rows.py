@@ -106,13 +106,18 @@ class DistinctRows:
         return DistinctRows.of(values, {column: self.codes[column] for column in values}, self.counts)
 
 
+_TOGETHER = 2**24
+"""Rows that are worth holding uncounted, so that a table of fewer is sorted once."""
+
+
 def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
     """Return the distinct rows of one or more parts of a table; of some parts alone if these have more than `most`."""
     distinct: list[DistinctRows] = []  # the distinct rows of the first parts
     waiting: list[DistinctRows] = []
     for part in parts:
         waiting.append(part)
-        if not distinct or sum(map(len, waiting)) >= len(distinct[0]):  # so that each row is sorted a few times only
+        fewest = len(distinct[0]) if distinct else 0
+        if sum(map(len, waiting)) >= max(fewest, min(most, _TOGETHER)):  # so that each row is sorted a few times only
             distinct, waiting = [concatenated([*distinct, *waiting]).without(())], []
             if len(distinct[0]) > most:
                 break
@@ -128,7 +133,11 @@ def concatenated(parts: Sequence[DistinctRows]) -> DistinctRows:
         kind = smallest_code_dtype(len(place))
         values[column] = list(place)
         new_codes = [np.array([place[text] for text in part.values[column]], dtype=kind) for part in parts]
-        codes[column] = np.concatenate([new[part.codes[column]] for new, part in zip(new_codes, parts)])
+        recoded = [
+            part.codes[column] if np.array_equal(new, np.arange(len(new))) else new[part.codes[column]]
+            for new, part in zip(new_codes, parts)
+        ]
+        codes[column] = np.concatenate(recoded, dtype=kind)
     return DistinctRows(values, codes, np.concatenate([part.counts for part in parts]))
 
 
@@ -253,7 +262,8 @@ class PandasFrame(InOrder):
         except TypeError:
             raise unread(where, _LISTS) from None
         missing = len(values)
-        narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
+        codes[codes < 0] = missing
+        narrow = codes.astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
         scalars = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
         return narrow, _texts(scalars, where, self.frame[column].dtype.type)

@@ -90,34 +90,34 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     return order[begins], number
 
 
+def bins(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> CountArray:
+    """Return the sum of the weights of each key below `space`: shape (space,). weights: whole numbers."""
+    totals, step = np.zeros(space), max(space, _CHUNK)
+    for begin in range(0, len(keys), step):  # because `bincount` widens all that it gets
+        totals += np.bincount(keys[begin : begin + step], weights[begin : begin + step], minlength=space)
+    return totals.astype(np.int64)
+
+
 def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tuple[CodeArray, CountArray]:
     """Return the distinct keys, ascending, and the sum of the weights of each.
 
     weights: positive whole numbers. A key that carries its weight is sorted faster than places.
     """
     if is_dense(space, len(keys)):
-        totals, step = np.zeros(max(space, 1)), max(space, _CHUNK)
-        for begin in range(0, len(keys), step):  # as `bincount` widens all that it gets
-            totals += np.bincount(keys[begin : begin + step], weights[begin : begin + step], minlength=len(totals))
+        totals = bins(keys, space, weights)
         present = np.flatnonzero(totals)
-        return present, totals[present].astype(np.int64)
-    most = int(weights.max(initial=0))
-    least = int(weights.min(initial=most))
-    bits = (most - least).bit_length()
+        return present, totals[present]
+    bits = int(weights.max(initial=0)).bit_length()
     if space << bits > 2 * _MAX_SPACE:
         first, numbers = group(keys, space)
-        return keys[first], np.bincount(numbers, weights, minlength=len(first)).astype(np.int64)
-    ordered = keys.astype(np.uint32 if space << bits <= 2 * _NARROW else np.uint64)
-    if bits:
-        ordered <<= ordered.dtype.type(bits)
-        ordered |= (weights - least).astype(ordered.dtype)
+        return keys[first], bins(numbers, len(first), weights)
+    kind: Any = np.uint32 if space << bits <= 2 * _NARROW else np.uint64
+    ordered = keys.astype(kind) << kind(bits)
+    ordered |= weights.astype(kind)
     ordered.sort()
-    distinct = ordered >> ordered.dtype.type(bits) if bits else ordered
+    distinct: CodeArray = ordered >> kind(bits)
     begins = np.flatnonzero(np.append(distinct[:1] >= 0, distinct[1:] != distinct[:-1]))
-    totals = np.diff(begins, append=len(keys)) * least
-    if bits:
-        totals += np.add.reduceat(ordered & ordered.dtype.type((1 << bits) - 1), begins, dtype=np.int64)
-    return distinct[begins], totals
+    return distinct[begins], np.add.reduceat(ordered & kind((1 << bits) - 1), begins, dtype=np.int64)
 
 
 def tallied(
@@ -130,7 +130,7 @@ def tallied(
         return unpack(distinct, radices), totals
     rows, numbers = group(keys, space)  # the keys are ranks
     narrow = [column[rows].astype(smallest_code_dtype(radix)) for column, radix in zip(columns, radices)]
-    return narrow, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
+    return narrow, bins(numbers, len(rows), weights)
 
 
 def shared_keys(

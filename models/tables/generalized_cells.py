@@ -175,7 +175,7 @@ class GeneralizedCells:
         nodes, counts = _nodes_and_counts(nodes, counts, taxonomies)
         plain = [taxonomy.plainest[column] for taxonomy, column in zip(taxonomies, nodes.T)]
         columns, totals = tallied(plain, [taxonomy.size for taxonomy in taxonomies], counts)
-        return cls(domain, np.stack(columns, axis=1)[totals > 0], totals[totals > 0])
+        return cls(domain, np.stack(columns, axis=1, dtype=np.intp)[totals > 0], totals[totals > 0])
 
     @classmethod
     def of(cls, table: ContingencyTable) -> "GeneralizedCells":
