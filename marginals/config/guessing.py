@@ -167,7 +167,7 @@ def _impossible(guessed: GuessedTable) -> tuple[Mapping[str, str], ...]:
         if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
             # With these texts, since a release has these labels, too. Code 0 stands for no value.
             columns[name] = (codes + 1).astype(smallest_code_dtype(len(texts) + 1)), texts
-    ones = np.ones(len(rows))
+    ones = np.ones(len(rows), dtype=np.int64)
     proposed: list[tuple[float, Mapping[str, str]]] = []
     for (one, (first, labels)), (other, (second, others)) in combinations(columns.items(), 2):
         keys, space = pack([first, second], [len(labels) + 1, len(others) + 1], len(rows))

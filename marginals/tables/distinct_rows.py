@@ -106,18 +106,14 @@ class DistinctRows:
         return DistinctRows.of(values, {column: self.codes[column] for column in values}, self.counts)
 
 
-_TOGETHER = 2**24
-"""Rows that are worth holding uncounted, so that a table of fewer is sorted once."""
-
-
 def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
     """Return the distinct rows of one or more parts of a table; of some parts alone if these have more than `most`."""
     distinct: list[DistinctRows] = []  # the distinct rows of the first parts
     waiting: list[DistinctRows] = []
     for part in parts:
         waiting.append(part)
-        fewest = len(distinct[0]) if distinct else 0
-        if sum(map(len, waiting)) >= max(fewest, min(most, _TOGETHER)):  # so that each row is sorted a few times only
+        # Each row is sorted a few times only, and once where holding all of them is no matter.
+        if sum(map(len, waiting)) >= max([min(most, 1 << 24), *map(len, distinct)]):
             distinct, waiting = [concatenated([*distinct, *waiting]).without(())], []
             if len(distinct[0]) > most:
                 break
@@ -133,11 +129,7 @@ def concatenated(parts: Sequence[DistinctRows]) -> DistinctRows:
         kind = smallest_code_dtype(len(place))
         values[column] = list(place)
         new_codes = [np.array([place[text] for text in part.values[column]], dtype=kind) for part in parts]
-        recoded = [
-            part.codes[column] if np.array_equal(new, np.arange(len(new))) else new[part.codes[column]]
-            for new, part in zip(new_codes, parts)
-        ]
-        codes[column] = np.concatenate(recoded, dtype=kind)
+        codes[column] = np.concatenate([new[part.codes[column]] for new, part in zip(new_codes, parts)])
     return DistinctRows(values, codes, np.concatenate([part.counts for part in parts]))
 
 

@@ -31,9 +31,6 @@ _MAX_SPACE = 2**62
 _NARROW = 2**31
 """Limit below which keys have the narrowest dtype, because narrow keys are made and counted faster."""
 
-_CHUNK = 2**16
-"""Rows that are counted at a time."""
-
 
 def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> tuple[CodeArray, int]:
     """Return one integer for each row that orders and separates rows as their codes do, and a bound above all of them.
@@ -90,19 +87,16 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     return order[begins], number
 
 
-def bins(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> CountArray:
+def bins(keys: CodeArray, space: int, weights: CountArray) -> CountArray:
     """Return the sum of the weights of each key below `space`: shape (space,). weights: whole numbers."""
-    totals, step = np.zeros(space), max(space, _CHUNK)
-    for begin in range(0, len(keys), step):  # because `bincount` widens all that it gets
+    totals, step = np.zeros(space), max(space, 1 << 16)
+    for begin in range(0, len(keys), step):  # some rows at a time, because `bincount` widens all that it gets
         totals += np.bincount(keys[begin : begin + step], weights[begin : begin + step], minlength=space)
     return totals.astype(np.int64)
 
 
-def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tuple[CodeArray, CountArray]:
-    """Return the distinct keys, ascending, and the sum of the weights of each.
-
-    weights: positive whole numbers. A key that carries its weight is sorted faster than places.
-    """
+def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[CodeArray, CountArray]:
+    """Return the distinct keys, ascending, and the sum of the weights of each, which are positive whole numbers."""
     if is_dense(space, len(keys)):
         totals = bins(keys, space, weights)
         present = np.flatnonzero(totals)
@@ -113,7 +107,7 @@ def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tupl
         return keys[first], bins(numbers, len(first), weights)
     kind: Any = np.uint32 if space << bits <= 2 * _NARROW else np.uint64
     ordered = keys.astype(kind) << kind(bits)
-    ordered |= weights.astype(kind)
+    ordered |= weights.astype(kind)  # keys that carry their weights are sorted faster than places
     ordered.sort()
     distinct: CodeArray = ordered >> kind(bits)
     begins = np.flatnonzero(np.append(distinct[:1] >= 0, distinct[1:] != distinct[:-1]))
@@ -121,16 +115,15 @@ def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tupl
 
 
 def tallied(
-    columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray | FloatArray
+    columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
 ) -> tuple[list[CodeArray], CountArray]:
     """Return the columns of the distinct rows, ascending and narrow, and the sum of the weights of each."""
     keys, space = pack(columns, radices, len(weights))
+    distinct, totals = tally(keys, space, weights)
     if space == prod(radices):
-        distinct, totals = tally(keys, space, weights)
         return unpack(distinct, radices), totals
-    rows, numbers = group(keys, space)  # the keys are ranks
-    narrow = [column[rows].astype(smallest_code_dtype(radix)) for column, radix in zip(columns, radices)]
-    return narrow, bins(numbers, len(rows), weights)
+    rows, _ = group(keys, space)  # the keys are ranks
+    return [column[rows].astype(smallest_code_dtype(radix)) for column, radix in zip(columns, radices)], totals
 
 
 def shared_keys(
@@ -401,14 +394,12 @@ class ContingencyTable(Cells):
 
     @classmethod
     def _tallied(
-        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: FloatArray
+        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
     ) -> "ContingencyTable":
         """Count rows with positive weights, by their codes at the levels of a mask."""
         distinct, counts = tallied(columns, radices, weights)
-        codes = tuple(map(read_only, distinct))
-        return cls._unchecked(
-            domain=domain, margin=domain.margin(mask), mask=mask, codes=codes, counts=read_only(counts)
-        )
+        codes, margin = tuple(map(read_only, distinct)), domain.margin(mask)
+        return cls._unchecked(domain=domain, margin=margin, mask=mask, codes=codes, counts=read_only(counts))
 
     @classmethod
     def from_cells(
@@ -434,7 +425,7 @@ class ContingencyTable(Cells):
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        return cls._tallied(domain, mask, columns, radices, counts.astype(np.float64))
+        return cls._tallied(domain, mask, columns, radices, counts)
 
     @cached_property
     def mask(self) -> Mask:
@@ -455,11 +446,6 @@ class ContingencyTable(Cells):
         return f"ContingencyTable({self.margin}; {len(self)} cells, {self.total} rows)"
 
     @cached_property
-    def _weights(self) -> FloatArray:
-        """Counts as `numpy.bincount` adds them: converted once, since that takes longer than adding a million."""
-        return self.counts.astype(np.float64)
-
-    @cached_property
     def _lifted(self) -> dict[Mask, tuple[CodeArray, int]]:
         return {}
 
@@ -474,7 +460,7 @@ class ContingencyTable(Cells):
 
     def counts_at(self, mask: Mask) -> CountArray:
         """Return the counts of the nonempty cells of a coarser margin, without the cells."""
-        return tally(*pack(*self._columns_at(mask), len(self)), self._weights)[1]
+        return tally(*pack(*self._columns_at(mask), len(self)), self.counts)[1]
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """Return the coarser table: attributes dropped, values generalized, counts summed."""
@@ -484,7 +470,7 @@ class ContingencyTable(Cells):
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
         """Return the coarser table of a valid mask, which is no finer than this table."""
-        return self._tallied(self.domain, mask, *self._columns_at(mask), self._weights)
+        return self._tallied(self.domain, mask, *self._columns_at(mask), self.counts)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """Return the counts of arbitrary cells, 0 for absent ones. codes: for each attribute, shape (n,)."""
