@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from models.arrays import CodeArray, CountArray, FloatArray, IndexArray, read_only, read_only_copy, whole_numbers
 from models.errors import DomainMismatchError
 from models.frozen import frozen
-from models.tables.contingency_table import group, look_up, pack, tally
+from models.tables.contingency_table import group, look_up, pack
 from models.tables.generalized_cells import Taxonomy, taxonomy_nodes
 from models.tables.hierarchy import Domain
 
@@ -215,8 +215,8 @@ class Dictionary:
         parts = []
         for levels, rows in self.entries.by_levels():
             columns = [column[rows].astype(np.int32) for column in self.entries.nodes.T]
-            first, counts = tally(*pack(columns, self.space.sizes, len(rows)), np.ones(len(rows), dtype=np.int64))
-            parts.append((levels, tuple(column[first] for column in columns), counts))
+            first, number = group(*pack(columns, self.space.sizes, len(rows)))
+            parts.append((levels, tuple(column[first] for column in columns), np.bincount(number)))
         return tuple(parts)
 
 
@@ -283,7 +283,8 @@ def _count_equal_entries(sought: Records, part: DictionaryPart) -> CountArray:
             sizes = [len(keys), *(space.sizes[other] for other in axes)]
             if float(np.prod(sizes, dtype=float)) < len(left):  # some are certainly equal in all remaining attributes
                 columns = [places, *(part_columns[other][left] for other in axes)]
-                first, left_counts = tally(*pack(columns, sizes, len(left)), left_counts)
+                first, number_left = group(*pack(columns, sizes, len(left)))
+                left_counts = np.bincount(number_left, left_counts).astype(np.int64)
                 left, places = left[first], places[first]
             waiting.append((chosen, new, len(keys), left, places, left_counts, axes))
     return occurrences

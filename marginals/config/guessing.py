@@ -25,8 +25,9 @@ from marginals.tables.people import worth_counting
 from marginals.tables.relations import MOST_REASONS, structurally_missing
 from marginals.tables.source import read_table
 from marginals.tables.table import Table
-from models.arrays import CodeArray
+from models.arrays import CodeArray, smallest_code_dtype
 from models.frozen import frozen
+from models.tables.contingency_table import bins, pack
 
 K = 10  # people who share a cell, where the table has rows enough
 LEAST_CELL = 3
@@ -164,12 +165,13 @@ def _impossible(guessed: GuessedTable) -> tuple[Mapping[str, str], ...]:
         texts, attribute = [*map(str, texts_found)], Attribute(Role.QUASI_IDENTIFIER, **guessed.guesses[name].settings)
         numbers = attribute.numbers(texts, part.decimal)
         if not attribute.dates and all(attribute.base_value(text, numbers) == text for text in texts):
-            columns[name] = codes.astype(np.intp), texts  # so that a release has these labels, too
+            # With these texts, since a release has these labels, too. Code 0 stands for no value.
+            columns[name] = (codes + 1).astype(smallest_code_dtype(len(texts) + 1)), texts
+    ones = np.ones(len(rows), dtype=np.int64)
     proposed: list[tuple[float, Mapping[str, str]]] = []
     for (one, (first, labels)), (other, (second, others)) in combinations(columns.items(), 2):
-        has_both = (first >= 0) & (second >= 0)
-        cells = first[has_both] * len(others) + second[has_both]
-        counts = np.bincount(cells, minlength=len(labels) * len(others)).reshape(len(labels), len(others))
+        keys, space = pack([first, second], [len(labels) + 1, len(others) + 1], len(rows))
+        counts = bins(keys, space, ones).reshape(len(labels) + 1, -1)[1:, 1:]
         expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(counts.sum(), 1)
         expected[(counts > 0) | (expected < _FEWEST_EXPECTED_OF_PAIRS)] = 0
         for row, column in np.argwhere(expected).tolist():

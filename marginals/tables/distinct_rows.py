@@ -19,7 +19,7 @@ from marginals.tables.spellings import BLANKS, cell_text
 from marginals.tables.values import NumberFormat, missing_among
 from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray, smallest_code_dtype
 from models.frozen import frozen
-from models.tables.contingency_table import pack, tally
+from models.tables.contingency_table import tallied
 
 Values = Sequence[str | None]  # None stands for nothing; two values may have one text
 Recoding = IndexArray  # new code of each value; rows with -1 are left out
@@ -83,9 +83,8 @@ class DistinctRows:
     @classmethod
     def of(cls, values: Mapping[str, Values], codes: Mapping[str, CodeArray], counts: CountArray) -> "DistinctRows":
         """Count rows that may repeat."""
-        keys, space = pack(list(codes.values()), [max(len(values[column]), 1) for column in codes], len(counts))
-        rows, totals = tally(keys, space, counts)
-        return cls(values, {column: array[rows] for column, array in codes.items()}, totals)
+        columns, totals = tallied(list(codes.values()), [max(len(values[column]), 1) for column in codes], counts)
+        return cls(values, dict(zip(codes, columns)), totals)
 
     @classmethod
     def each_once(cls, coded: Mapping[str, tuple[CodeArray, Values]], length: int) -> "DistinctRows":
@@ -113,7 +112,8 @@ def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
     waiting: list[DistinctRows] = []
     for part in parts:
         waiting.append(part)
-        if not distinct or sum(map(len, waiting)) >= len(distinct[0]):  # so that each row is sorted a few times only
+        # Each row is sorted a few times only, and once where holding all of them is no matter.
+        if sum(map(len, waiting)) >= max([min(most, 1 << 24), *map(len, distinct)]):
             distinct, waiting = [concatenated([*distinct, *waiting]).without(())], []
             if len(distinct[0]) > most:
                 break
@@ -254,7 +254,8 @@ class PandasFrame(InOrder):
         except TypeError:
             raise unread(where, _LISTS) from None
         missing = len(values)
-        narrow = np.where(codes < 0, missing, codes).astype(smallest_code_dtype(missing + 1))
+        codes[codes < 0] = missing
+        narrow = codes.astype(smallest_code_dtype(missing + 1))
         # As NumPy's numbers, for Python's would show all digits of a narrow float.
         scalars = np.asarray(values) if pd.api.types.is_float_dtype(values.dtype) else values
         return narrow, _texts(scalars, where, self.frame[column].dtype.type)

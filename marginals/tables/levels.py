@@ -9,8 +9,8 @@ from marginals.errors import InputError
 from marginals.tables.attribute import MISSING
 from marginals.tables.group_names import GroupNaming, lifted_counts
 from marginals.tables.table import is_told, values_at
-from models.arrays import BoolArray, CodeArray, CountArray, FloatArray, IndexArray
-from models.tables.contingency_table import pack
+from models.arrays import BoolArray, CodeArray, CountArray, IndexArray
+from models.tables.contingency_table import bins, pack
 from models.tables.fitted_levels import Partition, partitions_in_order, partitions_in_tree, thresholds
 from models.tables.hierarchy import SUPPRESSED, Hierarchy
 
@@ -144,7 +144,7 @@ _MOST_OF_ANOTHER = 50  # values of another attribute; many rare ones would make 
 CodedColumn = tuple[Hierarchy, CodeArray]  # base code of each row: shape (rows,)
 
 
-def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: FloatArray) -> CountArray:
+def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: CountArray) -> CountArray:
     """Tables of a column with each of some others, side by side: shape (base values, values of all the others).
 
     Raises InputError for too many values.
@@ -159,6 +159,6 @@ def profiles(column: CodedColumn, others: Sequence[CodedColumn], counts: FloatAr
     for other, other_codes in others:
         level = next(at for at in range(other.height + 1) if other.size(at) <= _MOST_OF_ANOTHER)
         width = other.size(level)
-        cells, _ = pack([codes, other.lift(0, level)[other_codes]], [size, width], len(counts))
-        tables.append(np.bincount(cells, counts, minlength=size * width).astype(np.int64).reshape(size, width))
+        cells, space = pack([codes, other.lift(0, level)[other_codes]], [size, width], len(counts))
+        tables.append(bins(cells, space, counts).reshape(size, width))
     return np.hstack(tables)

@@ -82,7 +82,7 @@ from marginals.tables.values import (
 from models.arrays import BoolArray, CodeArray, CountArray, smallest_code_dtype
 from models.errors import HierarchyError
 from models.frozen import frozen
-from models.tables.contingency_table import ContingencyTable
+from models.tables.contingency_table import ContingencyTable, bins
 from models.tables.fitted_levels import FittedLadder
 from models.tables.hierarchy import Domain, Hierarchy
 
@@ -206,14 +206,14 @@ class Reading:
         values = {column: self._texts(column, rows.values[column]) for column in self.attributes}
         complete = self.complete(rows)
         is_complete = bool(complete.all())
-        counts = (rows.counts if is_complete else rows.counts[complete]).astype(np.float64)  # as `bincount` adds them
+        counts = rows.counts if is_complete else rows.counts[complete]
         base_codes: dict[str, CodeArray] = {}
         hierarchies: dict[str, Hierarchy] = {}
         naming: dict[str, Rules] = {}
         counted: dict[str, CountArray] = {}
         for column in self.attributes:
             codes = rows.codes[column] if is_complete else rows.codes[column][complete]
-            sizes = np.bincount(codes, counts, minlength=len(values[column])).astype(np.int64)
+            sizes = bins(codes, len(values[column]), counts)
             hierarchies[column], recoding, naming[column] = self._recoding(column, values[column], sizes)
             narrow = recoding.astype(smallest_code_dtype(hierarchies[column].size(0)))  # of rows that count none has -1
             base_codes[column], counted[column] = narrow[codes], sizes
@@ -390,10 +390,7 @@ def _are_values(texts: Values) -> BoolArray:
 
 
 def _occurring(rows: DistinctRows) -> dict[str, tuple[Values, CountArray]]:
-    return {
-        column: (texts, np.bincount(rows.codes[column], rows.counts, minlength=len(texts)).astype(np.int64))
-        for column, texts in rows.values.items()
-    }
+    return {column: (texts, bins(rows.codes[column], len(texts), rows.counts)) for column, texts in rows.values.items()}
 
 
 def where_some(lacking: Mapping[str, int]) -> dict[str, int]:

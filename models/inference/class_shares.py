@@ -231,20 +231,21 @@ def _layers(
         effort = 1 + size // _LARGE
         steps: list[Step] = []
         reached: dict[int, int] = {}
-        ways_of: dict[_Filled, list[_Filled]] = {}
+        ways_of: dict[_Filled, list[tuple[_Filled, int]]] = {}  # with what each takes from a state
         for state, number in states.items():
             deadline.check()
             rest = {place: state >> place * bits & (1 << bits) - 1 for place in counted}
             room = tuple(min(top, *map(rest.__getitem__, of_value)) for top, of_value in zip(high, places_of))
             if room not in ways_of:
-                ways_of[room] = _filled(size, low, room, budget // effort + 1)
+                ways = _filled(size, low, room, budget // effort + 1)
+                ways_of[room] = [(filled, sum(map(mul, filled, units))) for filled in ways]
             budget -= len(ways_of[room]) * effort
             if budget < 0:
                 return None
-            for filled in ways_of[room]:
+            for filled, taken in ways_of[room]:
                 if any(sum(filled[v] for v in values) > rest[place] for place, values in several):
                     continue
-                after = state - sum(map(mul, filled, units))
+                after = state - taken
                 if not after & ended:
                     steps.append((number, reached.setdefault(after, len(reached)), filled))
         states = reached

@@ -38,22 +38,30 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
     columns: codes below each radix, shape (length,). If the product of the radices would overflow, the keys so far are
     replaced by their ranks. Keys are for comparing and counting, not for arithmetic, because their dtype is narrow.
     """
-    keys: CodeArray = np.zeros(length, dtype=np.uint8)
-    space = 1
-    for column, radix in zip(columns, radices, strict=True):
+    whole = prod(max(radix, 1) for radix in radices)  # a radix is 0 where there are no rows
+    dtype = smallest_code_dtype(whole) if whole < _NARROW else np.dtype(np.int64)
+    keys: CodeArray = columns[0].astype(dtype) if columns else np.zeros(length, dtype)
+    space = prod(radices[:1])
+    for column, radix in zip(columns[1:], radices[1:], strict=True):
         if space > _MAX_SPACE // max(radix, 1):
             distinct, keys = np.unique(keys, return_inverse=True)
             space = max(len(distinct), 1)
-        above = max(space, 1) * max(radix, 1)  # a radix is 0 where there are no rows
-        dtype = smallest_code_dtype(above) if above < _NARROW else np.dtype(np.int64)
-        if space == 1:  # there was one key
-            keys = column.astype(dtype, copy=False)
-        else:
-            keys = keys.astype(dtype)
+        if space > 1:  # else all keys are 0, and the radix may be beyond the dtype
             keys *= radix
-            keys += column.astype(dtype, copy=False)
+        # NumPy converts the column piece by piece here; the pages of a large copy take longer than the sum.
+        np.add(keys, column, out=keys, dtype=dtype, casting="unsafe")
         space *= radix
     return keys, space
+
+
+def unpack(keys: CodeArray, radices: Sequence[int]) -> list[CodeArray]:
+    """Return the columns that `pack` made keys of, if no ranks took their place, each as narrow as its radix allows."""
+    columns: list[CodeArray] = []
+    for radix in reversed(radices):
+        rest = keys // radix
+        columns.append((keys - rest * radix).astype(smallest_code_dtype(radix)))
+        keys = rest
+    return columns[::-1]
 
 
 def is_dense(space: int, length: int) -> bool:
@@ -79,10 +87,43 @@ def group(keys: CodeArray, space: int) -> tuple[IndexArray, IndexArray]:
     return order[begins], number
 
 
-def tally(keys: CodeArray, space: int, weights: CountArray | FloatArray) -> tuple[IndexArray, CountArray]:
-    """Return for each distinct key, ascending, the index of one of its rows, and the sum of its rows' weights."""
-    rows, numbers = group(keys, space)
-    return rows, np.bincount(numbers, weights, minlength=len(rows)).astype(np.int64)
+def bins(keys: CodeArray, space: int, weights: CountArray) -> CountArray:
+    """Return the sum of the weights of each key below `space`: shape (space,). weights: whole numbers."""
+    totals, step = np.zeros(space), max(space, 1 << 16)
+    for begin in range(0, len(keys), step):  # some rows at a time, because `bincount` widens all that it gets
+        totals += np.bincount(keys[begin : begin + step], weights[begin : begin + step], minlength=space)
+    return totals.astype(np.int64)
+
+
+def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[CodeArray, CountArray]:
+    """Return the distinct keys, ascending, and the sum of the weights of each, which are positive whole numbers."""
+    if is_dense(space, len(keys)):
+        totals = bins(keys, space, weights)
+        present = np.flatnonzero(totals)
+        return present, totals[present]
+    bits = int(weights.max(initial=0)).bit_length()
+    if space << bits > 2 * _MAX_SPACE:
+        first, numbers = group(keys, space)
+        return keys[first], bins(numbers, len(first), weights)
+    kind: Any = np.uint32 if space << bits <= 2 * _NARROW else np.uint64
+    ordered = keys.astype(kind) << kind(bits)
+    ordered |= weights.astype(kind)  # keys that carry their weights are sorted faster than places
+    ordered.sort()
+    distinct: CodeArray = ordered >> kind(bits)
+    begins = np.flatnonzero(np.append(distinct[:1] >= 0, distinct[1:] != distinct[:-1]))
+    return distinct[begins], np.add.reduceat(ordered & kind((1 << bits) - 1), begins, dtype=np.int64)
+
+
+def tallied(
+    columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
+) -> tuple[list[CodeArray], CountArray]:
+    """Return the columns of the distinct rows, ascending and narrow, and the sum of the weights of each."""
+    keys, space = pack(columns, radices, len(weights))
+    distinct, totals = tally(keys, space, weights)
+    if space == prod(radices):
+        return unpack(distinct, radices), totals
+    rows, _ = group(keys, space)  # the keys are ranks
+    return [column[rows].astype(smallest_code_dtype(radix)) for column, radix in zip(columns, radices)], totals
 
 
 def shared_keys(
@@ -353,24 +394,12 @@ class ContingencyTable(Cells):
 
     @classmethod
     def _tallied(
-        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: FloatArray
+        cls, domain: Domain, mask: Mask, columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
     ) -> "ContingencyTable":
         """Count rows with positive weights, by their codes at the levels of a mask."""
-        keys, space = pack(columns, radices, len(weights))
-        if radices and is_dense(space, len(keys)) and space == prod(radices):  # else keys may be ranks
-            totals = np.bincount(keys, weights, minlength=space)
-            present = np.flatnonzero(totals > 0)
-            columns, counts = np.unravel_index(present, radices), totals[present].astype(np.int64)
-        else:
-            rows, counts = tally(keys, space, weights)
-            columns = [column[rows] for column in columns]
-        codes = [
-            read_only(code_column.astype(smallest_code_dtype(size), copy=False))
-            for code_column, size in zip(columns, radices)
-        ]
-        return cls._unchecked(
-            domain=domain, margin=domain.margin(mask), mask=mask, codes=tuple(codes), counts=read_only(counts)
-        )
+        distinct, counts = tallied(columns, radices, weights)
+        codes, margin = tuple(map(read_only, distinct)), domain.margin(mask)
+        return cls._unchecked(domain=domain, margin=margin, mask=mask, codes=codes, counts=read_only(counts))
 
     @classmethod
     def from_cells(
@@ -396,7 +425,7 @@ class ContingencyTable(Cells):
         occupied = counts > 0
         if not occupied.all():
             columns, counts = [column[occupied] for column in columns], counts[occupied]
-        return cls._tallied(domain, mask, columns, radices, counts.astype(np.float64))
+        return cls._tallied(domain, mask, columns, radices, counts)
 
     @cached_property
     def mask(self) -> Mask:
@@ -417,11 +446,6 @@ class ContingencyTable(Cells):
         return f"ContingencyTable({self.margin}; {len(self)} cells, {self.total} rows)"
 
     @cached_property
-    def _weights(self) -> FloatArray:
-        """Counts as `numpy.bincount` adds them: converted once, since that takes longer than adding a million."""
-        return self.counts.astype(np.float64)
-
-    @cached_property
     def _lifted(self) -> dict[Mask, tuple[CodeArray, int]]:
         return {}
 
@@ -436,11 +460,7 @@ class ContingencyTable(Cells):
 
     def counts_at(self, mask: Mask) -> CountArray:
         """Return the counts of the nonempty cells of a coarser margin, without the cells."""
-        keys, space = pack(*self._columns_at(mask), len(self))
-        if not is_dense(space, len(keys)):
-            return tally(keys, space, self._weights)[1]
-        totals = np.bincount(keys, self._weights)
-        return totals[totals > 0].astype(np.int64, copy=False)
+        return tally(*pack(*self._columns_at(mask), len(self)), self.counts)[1]
 
     def rolled_up(self, margin: Mapping[str, int]) -> "ContingencyTable":
         """Return the coarser table: attributes dropped, values generalized, counts summed."""
@@ -450,7 +470,7 @@ class ContingencyTable(Cells):
 
     def rolled_up_to(self, mask: Mask) -> "ContingencyTable":
         """Return the coarser table of a valid mask, which is no finer than this table."""
-        return self._tallied(self.domain, mask, *self._columns_at(mask), self._weights)
+        return self._tallied(self.domain, mask, *self._columns_at(mask), self.counts)
 
     def counts_of(self, codes: Mapping[str, CodeArray]) -> CountArray:
         """Return the counts of arbitrary cells, 0 for absent ones. codes: for each attribute, shape (n,)."""

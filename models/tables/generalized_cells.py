@@ -24,7 +24,7 @@ from models.arrays import (
 )
 from models.errors import DomainMismatchError
 from models.frozen import frozen
-from models.tables.contingency_table import Cells, ContingencyTable, group, pack, tally
+from models.tables.contingency_table import Cells, ContingencyTable, group, pack, tallied
 from models.tables.hierarchy import Domain, Hierarchy
 
 
@@ -174,10 +174,8 @@ class GeneralizedCells:
         taxonomies = [Taxonomy(hierarchy) for hierarchy in domain.hierarchies]
         nodes, counts = _nodes_and_counts(nodes, counts, taxonomies)
         plain = [taxonomy.plainest[column] for taxonomy, column in zip(taxonomies, nodes.T)]
-        keys, space = pack(plain, [taxonomy.size for taxonomy in taxonomies], len(counts))
-        rows, totals = tally(keys, space, counts)
-        columns = np.stack([column[rows] for column in plain], axis=1)
-        return cls(domain, columns[totals > 0], totals[totals > 0])
+        columns, totals = tallied(plain, [taxonomy.size for taxonomy in taxonomies], counts)
+        return cls(domain, np.stack(columns, axis=1, dtype=np.intp)[totals > 0], totals[totals > 0])
 
     @classmethod
     def of(cls, table: ContingencyTable) -> "GeneralizedCells":

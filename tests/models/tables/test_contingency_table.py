@@ -20,6 +20,7 @@ from models import (
     Margin,
     equal_cells,
 )
+from models.tables.contingency_table import tallied
 from strategies import coarser_margins, contingency_tables, data_cubes, decomposable_collections, domains, margins
 
 DOMAIN = Domain.of(
@@ -325,3 +326,22 @@ def test_tables_of_equal_domains_make_a_cube(domain, data):
     same = Domain.of({attribute: Hierarchy.from_rows(hierarchy.rows()) for attribute, hierarchy in domain.items()})
     copied = ContingencyTable.from_cells(same, table.margin, codes, table.counts)
     assert DataCube([table, copied]).total == table.total
+
+
+_SIZES = st.sampled_from([1, 2, 3, 255, 256, 257, 3_000, 70_000, 10**6])
+
+
+@given(
+    st.lists(_SIZES, max_size=6), st.integers(0, 300), st.sampled_from([2, 5, 10**6, 2**40]), st.integers(0, 2**32 - 1)
+)
+def test_distinct_rows_are_tallied_whatever_the_width_of_their_keys(radices, length, most, seed):
+    """Keys are dense, sorted with their weights, too wide for these, or ranks; the rows are those of a dictionary."""
+    rng = np.random.default_rng(seed)
+    columns = [rng.integers(0, min(size, 4), length) * ((size - 1) // min(size, 4)) for size in radices]
+    weights = rng.integers(1, most, length)
+    by_hand = Counter()
+    for row, weight in zip(zip(*columns) if columns else [()] * length, weights.tolist()):
+        by_hand[tuple(map(int, row))] += weight
+    found, totals = tallied(columns, radices, weights)
+    rows = zip(*(column.tolist() for column in found)) if columns else [()] * len(totals)
+    assert list(zip(rows, totals.tolist())) == sorted(by_hand.items())
