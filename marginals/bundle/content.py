@@ -250,7 +250,8 @@ class BundleContent:
     @cached_property
     def _verified(self) -> Verification:
         findings, witnesses = dict[Claim, Finding](), [*self.witnesses]
-        slow_last = sorted(self.claims, key=lambda claim: isinstance(claim, NoSmallCertain))
+        # The slow ones last, and of these the one with the most combinations: it has all the time that is left.
+        slow_last = sorted(self.claims, key=lambda claim: claim.k if isinstance(claim, NoSmallCertain) else 0)
         for number, claim in enumerate(slow_last):
             budget = FULL.until(self.deadline.share(len(slow_last) - number))
             try:
