@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,24 @@ import pandas as pd
 import pytest
 
 import marginals
-from checks import Claim, Finding, KCombinatorial, KLink, MaxentDiversity, MinCell, Register, Verdict, parse_diversity
+from checks import (
+    Claim,
+    Finding,
+    KCombinatorial,
+    KLink,
+    MaxentDiversity,
+    MinCell,
+    Question,
+    Register,
+    Verdict,
+    parse_claim,
+    parse_diversity,
+)
 from command_line import run
 from marginals import Attribute, InputError, Table
+from marginals.bundle import content
 from models import Domain, Hierarchy
+from models.deadline import Deadline
 from written_bundles import (
     DESCRIPTOR,
     SEAL,
@@ -587,3 +602,27 @@ def test_new_names_and_labels_turn_no_failure_into_a_pass(tmp_path: Path, seed: 
     plain, renamed = ([written(n, pair, new) for n, pair in enumerate(("ab", "ac", "bc"))] for new in (False, True))
     assert marginals.verify(*plain).ok is (seed in (0, 3, 4, 8, 9, 10, 11))
     assert not marginals.verify(*renamed).ok
+
+
+def test_the_claim_with_most_combinations_is_judged_last_with_the_time_that_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It had an equal share of the time, and stayed undecided although the others left most of theirs."""
+    judged: list[tuple[object, float]] = []
+    answer = content.answer
+
+    def noted(claim: Claim, question: Question) -> Finding:
+        finding = answer(claim, question)
+        judged.append((finding.parameters["k"], question.budget.deadline.left))
+        return finding
+
+    names = {4: "no-small-certain", 3: "no-small-cell-certain", 2: "no-small-certain", 5: "k-link"}
+    claims = [parse_claim({"criterion": name, "k": k}) for k, name in names.items()]
+    published = marginals.publish(SMALL, marginals.Policy(k_link=2, diversity="none")).release.published.claiming(
+        claims
+    )
+    monkeypatch.setattr(content, "answer", noted)
+    checks = replace(published, deadline=Deadline.after(100, monotonic)).verify().checks
+    assert [finding.parameters["k"] for finding in checks] == [*names]
+    assert [k for k, _ in judged] == [5, 2, 3, 4]
+    assert judged[-1][1] > 60 > judged[0][1]
