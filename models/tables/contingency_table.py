@@ -38,8 +38,8 @@ def pack(columns: Sequence[CodeArray], radices: Sequence[int], length: int) -> t
     columns: codes below each radix, shape (length,). If the product of the radices would overflow, the keys so far are
     replaced by their ranks. Keys are for comparing and counting, not for arithmetic, because their dtype is narrow.
     """
-    whole = prod(max(radix, 1) for radix in radices)  # a radix is 0 where there are no rows
-    dtype = smallest_code_dtype(whole) if whole < _NARROW else np.dtype(np.int64)
+    cells = prod(max(radix, 1) for radix in radices)  # a radix is 0 where there are no rows
+    dtype = smallest_code_dtype(cells) if cells < _NARROW else np.dtype(np.int64)
     keys: CodeArray = columns[0].astype(dtype) if columns else np.zeros(length, dtype)
     space = prod(radices[:1])
     for column, radix in zip(columns[1:], radices[1:], strict=True):
