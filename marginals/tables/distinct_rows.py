@@ -113,7 +113,7 @@ def merged(parts: Iterable[DistinctRows], most: float = inf) -> DistinctRows:
     for part in parts:
         waiting.append(part)
         # Each row is sorted a few times only, and once where holding all of them is no matter.
-        if sum(map(len, waiting)) >= max([min(most, 1 << 24), *map(len, distinct)]):
+        if sum(map(len, waiting)) >= max([min(most, 1 << 22), *map(len, distinct)]):
             distinct, waiting = [concatenated([*distinct, *waiting]).without(())], []
             if len(distinct[0]) > most:
                 break

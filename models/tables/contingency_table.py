@@ -58,8 +58,9 @@ def unpack(keys: CodeArray, radices: Sequence[int]) -> list[CodeArray]:
     """Return the columns that `pack` made keys of, if no ranks took their place, each as narrow as its radix allows."""
     columns: list[CodeArray] = []
     for radix in reversed(radices):
-        rest = keys // radix
-        columns.append((keys - rest * radix).astype(smallest_code_dtype(radix)))
+        is_below = radix > np.iinfo(keys.dtype).max  # and so is no number of their dtype
+        rest = np.zeros_like(keys) if is_below else keys // radix
+        columns.append((keys if is_below else keys - rest * radix).astype(smallest_code_dtype(radix)))
         keys = rest
     return columns[::-1]
 
@@ -117,7 +118,9 @@ def tally(keys: CodeArray, space: int, weights: CountArray) -> tuple[CodeArray, 
 def tallied(
     columns: Sequence[CodeArray], radices: Sequence[int], weights: CountArray
 ) -> tuple[list[CodeArray], CountArray]:
-    """Return the columns of the distinct rows, ascending and narrow, and the sum of the weights of each."""
+    """Return the columns of the distinct rows, ascending and narrow, and the sum of the weights of each, if it is not 0."""
+    if not weights.all():
+        columns, weights = [column[weights > 0] for column in columns], weights[weights > 0]
     keys, space = pack(columns, radices, len(weights))
     distinct, totals = tally(keys, space, weights)
     if space == prod(radices):

@@ -20,7 +20,7 @@ from models import (
     Margin,
     equal_cells,
 )
-from models.tables.contingency_table import tallied
+from models.tables.contingency_table import pack, tallied, unpack
 from strategies import coarser_margins, contingency_tables, data_cubes, decomposable_collections, domains, margins
 
 DOMAIN = Domain.of(
@@ -338,10 +338,19 @@ def test_distinct_rows_are_tallied_whatever_the_width_of_their_keys(radices, len
     """Keys are dense, sorted with their weights, too wide for these, or ranks; the rows are those of a dictionary."""
     rng = np.random.default_rng(seed)
     columns = [rng.integers(0, min(size, 4), length) * ((size - 1) // min(size, 4)) for size in radices]
-    weights = rng.integers(1, most, length)
+    weights = rng.integers(0, most, length)
     by_hand = Counter()
     for row, weight in zip(zip(*columns) if columns else [()] * length, weights.tolist()):
-        by_hand[tuple(map(int, row))] += weight
+        by_hand.update({tuple(map(int, row)): weight} if weight else {})
     found, totals = tallied(columns, radices, weights)
     rows = zip(*(column.tolist() for column in found)) if columns else [()] * len(totals)
     assert list(zip(rows, totals.tolist())) == sorted(by_hand.items())
+
+
+@pytest.mark.parametrize("radices", [[256], [1, 256], [65536, 1], [2**32], [3, 2**32]])
+def test_keys_are_unpacked_whose_radix_is_no_number_of_their_dtype(radices):
+    columns = [np.array([0, radix - 1]) for radix in radices]
+    for column, found in zip(columns, unpack(pack(columns, radices, 2)[0], radices)):
+        assert found.tolist() == column.tolist()
+    nothing = np.zeros(0, dtype=np.int64)
+    assert [len(column) for column in tallied([nothing for _ in radices], radices, nothing)[0]] == [0] * len(radices)
