@@ -121,7 +121,10 @@ def _provable(
         while places and not result.clear_all and (len(places) == len(further) or not deadline.is_over):
             blamed = result.blamed(published.domain, {further[place]: chosen.tables[place].gain for place in places})
             places = [place for place in places if blamed not in (further[place], None)]
-            witnessing.keep([*content.collection.masks, *(further[place] for place in places)])
+            try:
+                witnessing.keep([*content.collection.masks, *(further[place] for place in places)], deadline)
+            except TimeOverError:
+                break
             result = witnessing.look(_ROUNDS_MORE, deadline)
         if len(places) < len(further):
             return places, ()

@@ -311,6 +311,9 @@ def test_a_count_that_is_certain_stays_open_and_its_table_is_blamed() -> None:
     at_once = idle.look(0)
     assert (at_once.rounds, at_once.small) == (0, len(open_combinations(collection.domain, at_once)))
     assert idle.look(1000).rounds < 1000  # it ends soon after the last one that clears anything
+    idle._examined.clear()
+    with pytest.raises(TimeOverError):
+        idle.keep(collection.masks[:2], Deadline(0.0, lambda: 1.0))
     going_on.keep(collection.masks[:2])
     assert going_on.look(200).clear_all
     tree = Witnessing(replace(collection, masks=collection.masks[:2]), [], k).look(200)
