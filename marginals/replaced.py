@@ -89,7 +89,7 @@ REPLACED: Mapping[str, str] = {
 
 
 def instead_of(name: str) -> str:
-    """Return what a message says besides of a name that was taken out; empty for another name."""
+    """Return the end of a message about a name: what replaces it if it was taken out, else nothing."""
     return f" any more: {REPLACED[name]}" if name in REPLACED else ""
 
 

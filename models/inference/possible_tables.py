@@ -41,8 +41,8 @@ _FIRST, _LAST, _WRONG, _DIRECTED = 4, 5, 50, Decimal("0.38")
 """Temperatures of sweeps, in turn: places of the first and of the earliest last one. Temperature of directed exchanges.
 
 At a temperature about the same share of all cells becomes wrong. The last one is the highest that makes less than `_WRONG`
-cells wrong. Each shake of a stuck search begins one higher. Of 61,182 rows in
-8,688 cells E is 300 after 28 s so. If `_LAST` is always the last, it is 1,458 after 18 s.
+cells wrong. Each shake of a stuck search begins one higher. Of 61,182 rows in 8,688 cells E is 300 after 28 s so. If
+`_LAST` is always the last, it is 1,458 after 18 s.
 """
 
 _STEEPEST = 20
@@ -55,7 +55,7 @@ _PATIENCE, _TRIES, _LONGEST = 6, 600, 4
 """Sweeps at a temperature and directed exchanges without progress, and sweeps at each temperature of a shake, at most."""
 
 SHAKES, _STUCK = 100, 400
-"""Default limit of the shakes of a stuck search, which ends before if their number times E is above a limit."""
+"""Default limit of the shakes of a stuck search, which ends earlier if their number times E is above `_STUCK`."""
 
 _EMPTY = 8
 """Weight of a cell that must be empty. A search that lets rows return to it would not leave the table it begins with."""
